@@ -12,8 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import ClassVar
 
-from tests.round_trips.databases import Database, Postgres, Texts, entries
+from tests.round_trips.databases import Database, Postgres, entries
 from tests.round_trips.kinds import Kind
 from tests.round_trips.other_databases import Mariadb
 from tests.round_trips.places import Place
@@ -26,7 +27,10 @@ KEYS_BEYOND = 1_000_000
 class FollowedDatabase(ABC):
     """A database whose log a job follows."""
 
-    def __init__(self, database: Database) -> None:
+    NEIGHBOURS: ClassVar[str]
+    """Gives rows the value of their neighbour."""
+
+    def __init__(self, database: Postgres | Mariadb) -> None:
         self.database = database
 
     @abstractmethod
@@ -34,60 +38,40 @@ class FollowedDatabase(ABC):
         """The source of the job."""
 
     @abstractmethod
-    def add(self, table: str, kind: Kind, rows: Sequence[tuple[int, str | None]]) -> None:
-        """Insert rows."""
+    def run(self, statement: str) -> None:
+        """Run a statement in a transaction of its own."""
 
-    @abstractmethod
     def change(self, table: str) -> None:
         """Update and delete rows (rule 2)."""
-
-    @abstractmethod
-    def texts(self, table: str) -> Texts:
-        """The rows of the source."""
+        self.run(self.NEIGHBOURS.format(table=f"a.{table}"))
+        self.run(f"UPDATE a.{table} SET id = id + {KEYS_BEYOND} WHERE id % 11 = 5")
+        self.run(f"DELETE FROM a.{table} WHERE id % 7 = 3")
 
 
 class FollowedPostgres(FollowedDatabase):
     database: Postgres
+    NEIGHBOURS = "UPDATE {table} one SET v = other.v FROM {table} other WHERE other.id = one.id + 1 AND one.id % 2 = 0"
 
     def source(self, tables: Sequence[str]) -> str:
         names = [f"{self.database.name}.a.{table}" for table in tables]
         return f"Postgres-CDC {{ {entries({**self.database.connection(), 'table-names': names})} }}"
 
-    def add(self, table: str, kind: Kind, rows: Sequence[tuple[int, str | None]]) -> None:
-        self.database.insert(table, kind, rows)
-
-    def change(self, table: str) -> None:
-        for sql in (
-            f"UPDATE a.{table} one SET v = other.v FROM a.{table} other WHERE other.id = one.id + 1 AND one.id % 2 = 0",
-            f"UPDATE a.{table} SET id = id + {KEYS_BEYOND} WHERE id % 11 = 5",
-            f"DELETE FROM a.{table} WHERE id % 7 = 3",
-        ):
-            self.database.db.execute(sql.encode())
-
-    def texts(self, table: str) -> Texts:
-        return self.database.texts_in("a", table)
+    def run(self, statement: str) -> None:
+        self.database.db.execute(statement.encode())
 
 
 class FollowedMariadb(FollowedDatabase):
     database: Mariadb
+    NEIGHBOURS = (
+        "UPDATE {table} one JOIN {table} other ON other.id = one.id + 1 SET one.v = other.v WHERE one.id % 2 = 0"
+    )
 
     def source(self, tables: Sequence[str]) -> str:
         options = {**self.database.connection("a"), "table-names": [f"a.{table}" for table in tables]}
         return f"MariaDB-CDC {{ {entries(options)} }}"
 
-    def add(self, table: str, kind: Kind, rows: Sequence[tuple[int, str | None]]) -> None:
-        self.database.insert(table, kind, rows)
-
-    def change(self, table: str) -> None:
-        for sql in (
-            f"UPDATE a.{table} one JOIN a.{table} other ON other.id = one.id + 1 SET one.v = other.v WHERE one.id % 2 = 0",
-            f"UPDATE a.{table} SET id = id + {KEYS_BEYOND} WHERE id % 11 = 5",
-            f"DELETE FROM a.{table} WHERE id % 7 = 3",
-        ):
-            self.database.run(sql)
-
-    def texts(self, table: str) -> Texts:
-        return self.database.texts_in("a", table)
+    def run(self, statement: str) -> None:
+        self.database.run(statement)
 
 
 def followed(database: Database) -> FollowedDatabase:
@@ -115,7 +99,7 @@ def run_followed_round(
     first = run_job(home, JOB, source, sink, more=("--job-id", JOB))
     for table, (kind, values) in usable.items():
         half = len(values) // 2
-        log.add(table, kind, list(enumerate(values[half:], half)))
+        log.database.insert(table, kind, list(enumerate(values[half:], half)))
         log.change(table)
     there = run_job(home, JOB, source, sink, more=("--job-id", JOB, "--restore", "latest"))
     there.conversions = first.conversions | there.conversions
@@ -129,7 +113,7 @@ def run_followed_round(
     for table, (kind, _) in usable.items():
         named = [*there.conversions.get(table, ()), *back.conversions.get(table, ())]
         cause = there.causes.get(table) or back.causes.get(table, "")
-        before, after = log.texts(table), database.texts(table)
+        before, after = log.database.texts_in("a", table), database.texts(table)
         if table in there.causes:  # it has stopped where a value was refused
             outcome.counts["refused"] += len(before)
             outcome.causes[f"{kind.words}: {cause[:160]}"] += len(before)

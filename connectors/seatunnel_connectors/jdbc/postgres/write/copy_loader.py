@@ -198,8 +198,7 @@ class CopyLoader:
         changes = self.block.changes
         if changes:
             self._check_removals(self.block.all_kinds())
-            self.run(keep_kinds(self.load))
-        self.run(keep_order(self.load))
+        self.run("; ".join((keep_order(self.load), *([keep_kinds(self.load)] if changes else []))))
         staged = self._stage_block().num_rows
         self._expect(self.run(self.staging.keep(self.block.end - self.block.rows, kinds=changes)), staged)
         self.kept = True
