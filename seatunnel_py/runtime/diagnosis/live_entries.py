@@ -23,7 +23,8 @@ Entry = dict[str, Any]
 
 def entries_of(machine: PipelineMachine, at: float) -> list[Entry]:
     """The entries of the source tables of a pipeline."""
-    if not machine.state.told and machine.begins_with is None:
+    state = machine.state
+    if not state.told and state.shown.started_at is None and machine.begins_with is None:
         return _waiting(machine.counts)
     return [entry_of(one) for one in receipts_of(machine, at, ended=False)]
 

@@ -42,5 +42,15 @@ def test_entries_are_those_of_the_receipts(kind: str, begun: bool) -> None:
         assert json.loads(json.dumps(entry)) == {name: table[name] for name in entry}
 
 
+def test_a_machine_that_replaces_another_one_shows_its_state() -> None:
+    """It has told nothing yet, and has not begun itself."""
+    before, bench = MachineBench(straight("orders")), MachineBench(straight("orders"))
+    before.machine.state.shown.starts(1.0)
+    before.machine.state.shown.change(TableState.RETRYING, None, 1.0, None)
+    bench.machine.state.shown.replaces(before.machine.state.shown)
+    [entry] = entries_of(bench.machine, 3.0)
+    assert (entry["state"], entry["seconds"]) == (TableState.RETRYING, 2.0)
+
+
 def test_a_thousand_tables_are_written_every_two_seconds() -> None:
     assert [pause_of(tables) for tables in (0, 1, 500, 1_000, 10_000)] == [1.0, 1.0, 1.0, 2.0, 10.0]
