@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -54,6 +54,10 @@ class Run:
             else:
                 self._kill_other(kill)
         self._alive()
+        self.ended()
+
+    def ended(self) -> None:
+        """Wait until the tables are equal, and stop the job."""
         for table in self.job.tables:
             if self._is_refused(table):
                 continue
@@ -65,7 +69,8 @@ class Run:
 
     # ---------------------------------------------------------------- kills
 
-    def _started(self, number: int = 0, kill: Kill | None = None) -> Process:
+    def started(self, number: int = 0, kill: Kill | None = None) -> Process:
+        """Start the driver, which dies at the point of the kill."""
         env = {}
         if kill is not None and kill.point:
             env = failing(f"{kill.point}:kill@{kill.hit}", self.job.home / f"points{number}")
@@ -77,10 +82,10 @@ class Run:
         """The driver, started if none runs. One that has ended by itself is a violation, unless it could not begin: a
         server was away."""
         if self.process is None:
-            self.process = self._started()
+            self.process = self.started()
         elif self.process.poll() is not None:
             self._ended_by_itself(self.process)
-            self.process = self._started()
+            self.process = self.started()
         return self.process
 
     def _ended_by_itself(self, process: Process) -> None:
@@ -102,7 +107,7 @@ class Run:
                 self.killed.append(f"{Victim.MOMENT} at the end of a kill")
             except AssertionError:  # between the look and the kill
                 self._ended_by_itself(running)
-        process = self.process = self._started(number, kill)
+        process = self.process = self.started(number, kill)
         with self._changing():
             if kill.point:
                 until = time.monotonic() + POINT_SECONDS
@@ -169,13 +174,15 @@ class Run:
             self.violations.append(f"left behind: processes {left}")
 
 
-def run(case: Case, number: int, lane: Lane, root: Path) -> Outcome:
+def run(
+    case: Case, number: int, lane: Lane, root: Path, make: Callable[[Case, FollowingJob, Lane], Run] = Run
+) -> Outcome:
     """Run a case in a place of its own, which stays if anything is violated."""
     began, home = time.monotonic(), root / f"case{number}"
     home.mkdir(parents=True)
     outcome: Run | None = None
     try:
-        outcome = Run(case, job_of(case.recipe, home, next(_numbers), lane.server), lane)
+        outcome = make(case, job_of(case.recipe, home, next(_numbers), lane.server), lane)
         outcome.through()
         violations = outcome.violations
     except Exception:  # noqa: BLE001 - one broken case does not end the sweep
