@@ -6,7 +6,7 @@ another. (2) The mark of a table that has left its last pipeline stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from operator import add, itemgetter, sub
 from typing import Any
 
@@ -28,9 +28,10 @@ class TableMarks:
         """Take the entries of one pipeline for those that were counted before."""
         for entries, way in ((before, sub), (after, add)):
             for one in entries:
-                counts = _counts(one)
-                if counts != _NONE:
-                    table = one["table"]
+                table, counts = one["table"], _counts(one)
+                if counts == _NONE:
+                    self._marks.setdefault(table, counts)
+                else:
                     self._sums[table] = tuple(map(way, self._sums.get(table, _NONE), counts))
                     self._changed.add(table)
 
@@ -39,8 +40,9 @@ class TableMarks:
         whole = tuple(map(sum, zip(*self._sums.values(), strict=True))) or _NONE
         return {name: number for name, number in zip(COUNTERS, whole, strict=True) if name != "attempts"}
 
-    def higher(self) -> dict[str, dict[str, int]]:
-        """Raise the marks, and return those that are higher than the sums of now (rule 1)."""
+    def higher(self, present: Container[str]) -> dict[str, dict[str, int]]:
+        """Raise the marks, and return those that differ from the sums of now (rule 1), or whose table is not
+        ``present`` in any pipeline."""
         marks, sums = self._marks, self._sums
         for table in self._changed:
             now = sums[table]
@@ -50,5 +52,5 @@ class TableMarks:
         return {
             table: dict(zip(COUNTERS, mark, strict=True))
             for table, mark in marks.items()
-            if mark != sums.get(table, _NONE)
+            if mark != sums.get(table, _NONE) or table not in present
         }

@@ -83,7 +83,10 @@ class LiveCounters:
     def _told(self, now: float) -> dict[str, Any]:
         tables = [table for key in self._machines for table in self._tables.get(key, ())]
         self._not_before, self._written_at = now + pause_of(len(tables)), now
-        facts = {"checkpoints": self._checkpoints.plain, "marks": self._marks.higher()}
+        facts = {
+            "checkpoints": self._checkpoints.plain,
+            "marks": self._marks.higher({table["table"] for table in tables}),
+        }
         this_run = {"rows_read": sum(map(itemgetter("rows_read_this_run"), tables))}
         totals = {"totals": self._marks.totals(), "this_run": this_run}
         return {**self._about, "at": now, "tables": tables, **totals, **facts}

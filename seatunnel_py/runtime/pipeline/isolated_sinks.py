@@ -255,9 +255,9 @@ class IsolatedSinks:
 
     def outcome(self, *, done: bool) -> SinkOutcome:
         """The counts of now. ``done``: all rows of the pipeline are visible, apart from those of isolated vertices."""
-        tallies = self._tallies(done=done, isolated=self.vertices)
         if self._is_whole:
-            return SinkOutcome(tallies)
+            return SinkOutcome(self._tallies(done=done, isolated=_NONE))
+        tallies = self._tallies(done=done, isolated=self.vertices)
         for node, (vertex, sums) in self._not_committed().items():
             tallies[vertex] = tallies[vertex].plus(RowTally(written={node: sums}))
         left = {node: (self.cause(vertex), self.stand(vertex)) for node, vertex in self.nodes.items()}

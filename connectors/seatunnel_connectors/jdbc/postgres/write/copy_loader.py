@@ -198,7 +198,11 @@ class CopyLoader:
         changes = self.block.changes
         if changes:
             self._check_removals(self.block.all_kinds())
-        self.run("; ".join((keep_order(self.load), *([keep_kinds(self.load)] if changes else []))))
+        needed = [keep_kinds(self.load)] if changes else []
+        if not self.kept:
+            needed.append(keep_order(self.load))
+        if needed:
+            self.run("; ".join(needed))
         staged = self._stage_block().num_rows
         self._expect(self.run(self.staging.keep(self.block.end - self.block.rows, kinds=changes)), staged)
         self.kept = True
