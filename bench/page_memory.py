@@ -22,9 +22,9 @@ from pathlib import Path
 from playwright.sync_api import expect, sync_playwright
 
 from bench import pairs
-from e2e.page.acting_driver import ActingDriver, many_tables
+from e2e.page.acting_driver import many_tables
 from e2e.page.browser import WORDS
-from e2e.page.many_changes import CHANGES, TABLES
+from e2e.page.many_changes import TABLES, change_tables
 from e2e.server.running import server, token_of
 from seatunnel_py.runtime.storage.home import Home
 from tests.servers.chromium import find
@@ -71,16 +71,6 @@ def _is_renderer(pid: int) -> bool:
     return False
 
 
-def change_for(driver: ActingDriver, seconds: float, rng: random.Random, rows: list[int]) -> None:
-    """Change tables each second, as a driver writes its counters."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        for at in rng.sample(range(TABLES), CHANGES):
-            rows[at] += rng.randrange(1, 5_000)
-        driver.write_each(rows)
-        time.sleep(1.0)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.page_memory", description=__doc__)
     parser.add_argument("--minutes", type=int, default=60)
@@ -95,7 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ):
             open_page(debugger, url, token_of(folder))
             for minute in range(1, minutes + 1):
-                change_for(driver, 60.0, rng, rows)
+                until = time.monotonic() + 60.0
+                while time.monotonic() < until:
+                    change_tables(driver, rows, rng)
+                    time.sleep(1.0)
                 found.append(round(page_mb(process), 1))
                 if minute in (1, 2, 5) or minute % 10 == 0:
                     print(f"after {minute} min: {found[-1]:.0f} MB", flush=True)

@@ -27,7 +27,7 @@ import pymysql
 from e2e.cdc.background import Background
 from e2e.soak.memory import SAMPLES_MIN, Meter, growth
 from e2e.support import Finished, Process, finish, kill_driver, start, wait_for, write_job
-from tests.servers.mariadb import MariadbServer
+from tests.servers.mariadb import ROW_LOG, MariadbServer
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "items")
@@ -189,7 +189,7 @@ def _restart(server: PostgresServer | MariadbServer) -> None:
 @contextmanager
 def soaking() -> Iterator[Soak]:
     home = Path(tempfile.mkdtemp(prefix="cdc-soak-"))
-    binlog = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+    binlog = ROW_LOG
     with (
         PostgresServer.running(settings={"wal_level": "logical"}) as postgres,
         MariadbServer.running(settings=binlog) as mariadb,

@@ -16,12 +16,12 @@ import pytest
 from e2e.cdc.following_job import SECONDS, FollowingJob
 from e2e.cdc.mariadb_workload import OTHER_WAS_FIRST, MariadbWorkload
 from e2e.support import finish, kill_driver, seatunnel, wait_alive, wait_for, write_job
-from tests.servers.mariadb import MariadbServer
+from tests.servers.mariadb import ROW_LOG, MariadbServer
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "items")
 COLUMNS = "(id INT PRIMARY KEY, source VARCHAR(20), seq INT, note TEXT)"
-SETTINGS = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+SETTINGS = ROW_LOG
 _numbers = count(1)
 
 

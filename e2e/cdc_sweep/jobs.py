@@ -20,9 +20,8 @@ from tests.servers.private import PrivateServer
 FOLLOWS = ", schema-changes.enabled = true, snapshot.split.size = 100"
 ENV = ", job.retry.times = 60, job.retry.interval.seconds = 1"
 ONCE = ", is_exactly_once = true"
-LOGICAL = {"wal_level": "logical", "max_replication_slots": "40", "max_wal_senders": "40"}
 MAKERS: dict[str, Callable[[], PrivateServer]] = {
-    "source": lambda: PostgresServer(settings=LOGICAL),
+    "source": lambda: PostgresServer(settings=test_postgres_cdc.SETTINGS),
     "log": lambda: MariadbServer(settings=test_mariadb_cdc.SETTINGS),
     "target": PostgresServer,
 }

@@ -89,15 +89,20 @@ def under_changes(page: Page, driver: ActingDriver, seconds: float) -> UnderChan
     )  # fmt: skip
 
 
+def change_tables(driver: ActingDriver, rows: list[int], rng: random.Random) -> None:
+    """Change two hundred tables, as a driver writes its counters."""
+    for at in rng.sample(range(TABLES), CHANGES):
+        rows[at] += rng.randrange(1, 5_000)
+    driver.write_each(rows)
+
+
 def change_for(page: Page, driver: ActingDriver, rows: list[int], rng: random.Random, seconds: float) -> int:
     """Change two hundred tables each second, as a driver writes its counters; return how many of these the page has
     shown."""
     shown: set[str] = set()
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        for at in rng.sample(range(TABLES), CHANGES):
-            rows[at] += rng.randrange(1, 5_000)
-        driver.write_each(rows)
+        change_tables(driver, rows, rng)
         page.wait_for_timeout(min(1.0, left) * 1_000)
         shown.add(page.locator(".lines [role=row]").all_inner_texts()[0])
     return len(shown)

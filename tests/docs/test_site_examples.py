@@ -25,7 +25,7 @@ from tests.connectors.kafka.support import send
 from tests.docs.site import examples
 from tests.servers.install import ServerMissing
 from tests.servers.kafka import KafkaServer
-from tests.servers.mariadb import MariadbServer
+from tests.servers.mariadb import ROW_LOG, MariadbServer
 from tests.servers.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
@@ -162,7 +162,7 @@ def test_examples_that_follow_a_log_run(path: Path, postgres: PostgresServer, tm
 @pytest.mark.parametrize("path", paths(MARIADB, without=(MYSQL_ONLY,)), ids=lambda path: path.stem)
 def test_examples_that_follow_a_binary_log_run(path: Path, tmp_path: Path) -> None:
     """They copy the tables, and are stopped once the log has a few checkpoints."""
-    settings = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+    settings = ROW_LOG
     with MariadbServer.running(settings=settings) as server:
         with pymysql.connect(**server.connection("test"), autocommit=True) as shop, shop.cursor() as cursor:
             cursor.execute("CREATE DATABASE shop")

@@ -11,7 +11,7 @@ from tests.round_trips.messages import Messages
 from tests.round_trips.other_databases import Mariadb, Sqlite
 from tests.round_trips.places import Files, Home, Other, Place, Topics
 from tests.servers.kafka import KafkaServer
-from tests.servers.mariadb import MariadbServer
+from tests.servers.mariadb import ROW_LOG, MariadbServer
 from tests.servers.postgres import PostgresServer
 
 _XML = 'xml_row_tag = "row", xml_use_attr_format = '
@@ -32,7 +32,6 @@ FORMATS = {
 MESSAGES = {f"kafka-{name}": name for name in ("json", "avro", "protobuf", "csv", "text")}
 """Formats of Kafka's messages by name."""
 
-BINARY_LOG = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
 FOLLOWED_PAIRS = (
     "postgres:itself",
     "postgres:there",
@@ -65,7 +64,7 @@ class Pairs:
                 settings = {"wal_level": "logical"} if self._logged else {}
                 return Postgres(self.stack.enter_context(PostgresServer.running(settings=settings)))
             case "mariadb":
-                settings = {"local_infile": "ON"} | (BINARY_LOG if self._logged else {})
+                settings = {"local_infile": "ON"} | (ROW_LOG if self._logged else {})
                 return Mariadb(self.stack.enter_context(MariadbServer.running(settings=settings)))
             case _:
                 return Sqlite(self.home)

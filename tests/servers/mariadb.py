@@ -20,6 +20,10 @@ def find(program: str) -> Path:
     return find_program(program, PACKAGE)
 
 
+ROW_LOG = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+"""Settings of a server whose log jobs follow."""
+
+
 class MariadbServer(PrivateServer):
     """User `root` without a password, over the loopback address only."""
 

@@ -10,9 +10,9 @@ import pytest
 from seatunnel_py.api.process.resources import close_all
 from tests.connectors.mysql_cdc.log_place import DATABASE, LogPlace
 from tests.servers.install import ServerMissing
-from tests.servers.mariadb import MariadbServer
+from tests.servers.mariadb import ROW_LOG, MariadbServer
 
-SETTINGS = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+SETTINGS = ROW_LOG
 
 
 @pytest.fixture(scope="session")
