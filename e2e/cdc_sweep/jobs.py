@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 import psycopg
+import pymysql
+from pymysql.constants import ER
 
 from e2e.cdc import test_mariadb_cdc, test_postgres_cdc
 from e2e.cdc.mariadb_workload import MariadbWorkload
@@ -131,7 +133,11 @@ class MariadbJob:
 
     def end_sender(self) -> None:
         for sender in self._senders():
-            self._followed.run_there(f"KILL {sender}")
+            try:
+                self._followed.run_there(f"KILL {sender}")
+            except pymysql.err.OperationalError as error:
+                if error.args[0] != ER.NO_SUCH_THREAD:  # it has ended meanwhile
+                    raise
 
     def difference(self, table: str) -> str:
         wanted = self._followed.run_there(f"SELECT * FROM {table} ORDER BY 1")

@@ -101,9 +101,13 @@ class Pipeline:
     def log_corrects(self) -> bool:
         """Whether the log corrects rows that are copied as of different moments: each sink writes by key, and the log
         is read from the oldest of these moments."""
+        return self.copies and all(node.capabilities.keys for node in self.sinks)
+
+    @property
+    def copies(self) -> bool:
+        """Whether it copies tables that a log follows afterwards."""
         sources = [vertex.source for vertex in self.vertices if vertex.source is not None]
-        copies = bool(sources) and all(one.part is SourcePart.COPY for one in sources)
-        return copies and all(node.capabilities.keys for node in self.sinks)
+        return bool(sources) and all(one.part is SourcePart.COPY for one in sources)
 
     @property
     def follows_copies(self) -> bool:

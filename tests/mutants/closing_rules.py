@@ -146,8 +146,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a stop is forgotten",
         CLOSING,
-        "        self.failure = failure\n        self._cancel()\n\n    def stop_behind",
-        "        self.failure = failure\n\n    def stop_behind",
+        "        self.failure = failure\n        self._cancel()\n\n    def savepoint",
+        "        self.failure = failure\n\n    def savepoint",
         "closing 1",
     ),
     runtime(

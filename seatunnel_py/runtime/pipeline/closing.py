@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.model.records import RecordKind
-from seatunnel_py.runtime.messages.effects import CheckClaim, Closed, CloseKind, PlanLogAgain
+from seatunnel_py.runtime.messages.effects import CheckClaim, Closed, CloseKind, PlanLogAgain, RefuseRequest
 from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline.coordinator_settings import visible_as_a_whole
 from seatunnel_py.runtime.pipeline.isolated_sinks import IsolatedSinks
 from seatunnel_py.runtime.pipeline.staged_cleanup import StagedCleanup
 from seatunnel_py.runtime.state.journal_entries import DropAll
@@ -24,7 +25,7 @@ from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.journal import dropped_line
 from seatunnel_py.runtime.storage.savepoint_names import STOP
 from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
-from seatunnel_py.work.unit import UnitFailure
+from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 STOP_AGAIN_SECONDS = 1.0
 
@@ -81,6 +82,20 @@ class Closing:
             return
         self.failure = failure
         self._cancel()
+
+    def savepoint(self, name: str, *, stop: bool) -> None:
+        """Take a savepoint; with ``stop``, end the pipeline after it. A copy that becomes visible as a whole has none
+        before its end: it is waited for, or ends without one, and the next run copies the table."""
+        state = self._state
+        if not visible_as_a_whole(state.context, state.prepared):
+            if stop:
+                self.stop_behind(name)
+            else:
+                state.to_coordinator(report.SavepointRequested(state.at, name, stop=False))
+        elif stop:
+            self.stop(UnitFailure(FailureKind.FATAL, f"it was stopped (savepoint {name})"), keep=False)
+        else:
+            state.emit(RefuseRequest(name, "its copy becomes visible as a whole, at its end"))
 
     def stop_behind(self, savepoint: str) -> None:
         """End the pipeline after a savepoint of this name."""

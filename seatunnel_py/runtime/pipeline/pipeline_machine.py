@@ -310,10 +310,7 @@ class PipelineMachine:
     # ---------------------------------------------------------------- requests
 
     def _savepoint(self, event: events.SavepointRequest) -> None:
-        if event.stop:
-            self.closing.stop_behind(event.name)
-        else:
-            self.state.to_coordinator(report.SavepointRequested(self.state.at, event.name, stop=False))
+        self.closing.savepoint(event.name, stop=event.stop)
 
     def _stop_withdrawn(self, _: events.StopWithdrawn) -> None:
         if not self.state.shown.state.ended:

@@ -120,7 +120,7 @@ def _start(
     set_up = past.done | record.set_up  # a job that starts with a savepoint has no journal yet
     begun = tuple(group for name, group in groups.items() if name in set_up)  # other targets may have no ledger yet
     made = tuple(group for group in begun if group[0].id not in out)
-    if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
+    if record.kind is RecordKind.FINAL or past.per_split or not of_one_moment(before):
         prepared = sink_operations.resume(pipeline, before, made, job, record, copied, past.altered)
         return StartPlan(prepared, record, past.done)
     at_commits = record.snapshots and sink_operations.exactly_once_visibility(pipeline.sinks, before.setups) - {
@@ -223,6 +223,7 @@ def _opened(found: Mapping[int, SplitRound], references: References) -> Mapping[
     return dict(zip(found, rounds_of(plain), strict=True))
 
 
-def _of_one_moment(before: PreparedPipeline) -> bool:
+def of_one_moment(before: PreparedPipeline) -> bool:
+    """Whether its splits belong to snapshots, without which their positions are void."""
     splits: Any = (split for dealt in before.splits.values() for split in dealt)
     return any(split.generation for split in splits)

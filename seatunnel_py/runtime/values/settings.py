@@ -48,9 +48,11 @@ class Settings:
         """The alignment timeout in seconds; 0: none."""
         return self.checkpoint.alignment_timeout or 0.0
 
-    def checkpoints(self, *, bounded: bool, early: bool) -> CheckpointSettings:
+    def checkpoints(self, *, bounded: bool, early: bool, at_end_only: bool = False) -> CheckpointSettings:
         """For one pipeline. Without an interval a bounded one takes checkpoints only where these show nothing
-        (``early``), an unbounded one always."""
+        (``early``), an unbounded one always. ``at_end_only``: none before the end, whatever the interval."""
+        if at_end_only:
+            return replace(self.checkpoint, interval=None, at_end_only=True)
         if self.checkpoint.interval is not None:
             return self.checkpoint
         if bounded and not early:

@@ -94,6 +94,13 @@ def test_without_an_interval_a_bounded_job_takes_checkpoints_where_they_show_not
     assert settings(checkpoint_interval=interval).checkpoints(bounded=bounded, early=early).interval == found
 
 
+@pytest.mark.parametrize("interval", [None, 3000])
+def test_a_copy_that_becomes_visible_as_a_whole_takes_no_checkpoint_before_its_end(interval: int | None) -> None:
+    found = settings(checkpoint_interval=interval).checkpoints(bounded=True, early=False, at_end_only=True)
+
+    assert found.interval is None and found.at_end_only
+
+
 def test_words_of_the_job_file_become_switches() -> None:
     found = settings(failure_policy="FAIL_FAST", source_consistency="per-split", channel_retain="always")
 

@@ -91,6 +91,7 @@ class CommitTimer:
             raise FatalError(
                 f"{self._what}: one transaction of {self._rows} rows would take {needed:.0f} s, and the cluster ends "
                 f"transactions after {self._limit:.0f} s",
-                "set checkpoint.interval, so that fewer rows are committed at once, or raise the brokers' "
-                "transaction.max.timeout.ms (and transaction.timeout.ms in kafka.config, where it is set)",
+                "set checkpoint.interval (and source.consistency = per-split, for a copy that a log follows), so that "
+                "fewer rows are committed at once, or raise the brokers' transaction.max.timeout.ms (and "
+                "transaction.timeout.ms in kafka.config, where it is set)",
             )
