@@ -172,8 +172,10 @@ class Process:
             assert phase is PipelinePhase.CLOSED, f"{machine.key} {phase.value} at the end"
             assert not len(calls) and not calls.unknown, f"{machine.key}: calls are open or were answered twice"
             assert not len(machine.units), f"{machine.key}: units are under way"
-        lines = self.job.pipelines.values()
-        self.receipts = tuple(receipt for one in lines for receipt in receipts_of(one, self.world.now))
+        now = {key: receipts_of(one, self.world.now) for key, one in self.job.pipelines.items()}
+        for key, receipts in self.job.closed.items():
+            expect("I46", receipts == now[key], f"{key}: its receipt has changed after its end: {receipts}, {now[key]}")
+        self.receipts = tuple(receipt for receipts in now.values() for receipt in receipts)
         self.world.ended(self)
 
     # ---------------------------------------------------------------- for its engine

@@ -115,7 +115,7 @@ class RequestHandler:
         self._machines = machines
         self._answered |= self._refreshes.taken  # this run has performed them, or will
         self._watch = StallDetector(driver, machines)
-        self._counters = LiveCounters(self._run, machines, self._before)
+        self._counters = LiveCounters(self._run, machines, driver.closed, self._before)
         self._poll()
 
     @property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.messages.events import PipelineEvent
 from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.receipt import TableReceipt
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
@@ -18,8 +19,11 @@ class JobPort(Protocol):
     """The loop of one job. Only ``post`` may be called from another thread."""
 
     stopped_by: int
-    closed: set[str]
     open: Collection[str]
+
+    @property
+    def closed(self) -> Mapping[str, tuple[TableReceipt, ...]]:
+        """The receipts of closed pipelines, by key."""
 
     @property
     def engine(self) -> Engine:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.runtime.counts.table_marks import TableMarks
 from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointEvent, CheckpointTotals
-from seatunnel_py.runtime.diagnosis.live_entries import Entry, entries_of
+from seatunnel_py.runtime.diagnosis.live_entries import Entry, entries_of, entry_of
+from seatunnel_py.runtime.observe.receipt import TableReceipt
 from seatunnel_py.runtime.observe.run_record import TableRecord
 
 if TYPE_CHECKING:
@@ -40,14 +41,21 @@ class EarlierCounts:
 
 
 class LiveCounters:
-    """Counters of the pipelines in ``machines``, which may grow. ``before``: what earlier drivers have counted."""
+    """Counters of the pipelines in ``machines``, which may grow, as the receipts of those that are ``closed``.
+    ``before``: counts of earlier drivers."""
 
-    def __init__(self, run: str, machines: Mapping[str, PipelineMachine], before: EarlierCounts | None = None) -> None:
+    def __init__(
+        self,
+        run: str,
+        machines: Mapping[str, PipelineMachine],
+        closed: Mapping[str, tuple[TableReceipt, ...]],
+        before: EarlierCounts | None = None,
+    ) -> None:
         before = before or EarlierCounts()
         self._checkpoints = CheckpointTotals(before.checkpoints)
         self._marks = TableMarks(before.tables)
         self._about = {"run": run}
-        self._machines = machines
+        self._machines, self._closed = machines, closed
         self._tables: dict[str, list[Entry]] = {}
         self._counted: dict[str, tuple[PipelineMachine, int]] = {}  # and the number of its events then
         self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
@@ -101,7 +109,8 @@ class LiveCounters:
             key = self._to_sum.pop()
             machine = self._machines[key]
             self._counted[key] = (machine, machine.state.told)
-            found = entries_of(machine, now)
+            receipts = self._closed.get(key)
+            found = entries_of(machine, now) if receipts is None else list(map(entry_of, receipts))
             self._marks.exchange(self._tables.get(key, ()), found)
             self._tables[key] = found
 

@@ -98,7 +98,7 @@ class Driver:
     def _receipts(self) -> tuple[TableReceipt, ...]:
         """The receipts of all tables; a table that was copied and is followed has one."""
         at, machines = self.job.now(), tuple(self.job.pipelines.values())
-        found = {machine.pipeline.id: receipts_of(machine, at) for machine in machines}
+        found = {one.pipeline.id: self.job.closed.get(one.key) or receipts_of(one, at) for one in machines}
         for machine in machines:
             after = [one for one in machine.pipeline.after if one in found]
             if machine.pipeline.log is not None and after:

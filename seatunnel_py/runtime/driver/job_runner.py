@@ -21,6 +21,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.commit.record_batcher import PersistTogether
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.control.request_handler import RequestHandler
+from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.driver.admission import Admission, Candidate, candidate_of
 from seatunnel_py.runtime.driver.deferred_calls import DeferredCalls
 from seatunnel_py.runtime.driver.executors import Executors
@@ -32,7 +33,7 @@ from seatunnel_py.runtime.driver.record_writer import RecordWriter
 from seatunnel_py.runtime.driver.timers import Timers
 from seatunnel_py.runtime.messages import effects, engine_port, events
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
-from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume import isolated_sink_recovery as recovery
 from seatunnel_py.runtime.resume.job_claim import JobClaim
@@ -53,8 +54,9 @@ LOOK_SECONDS = 5.0
 
 
 class JobRunner:
-    """Runs one job. ``open``, ``closed``: keys of its pipelines; ``stopped_by``: the exit code of a stopped job, or 0;
-    ``runs_again``: its process begins another run then; ``first_row_at``: wall clock, measured by workers."""
+    """Runs one job. ``open``: keys of its pipelines; ``closed``: the receipts of others; ``stopped_by``: the exit code
+    of a stopped job, or 0; ``runs_again``: its process begins another run then; ``first_row_at``: wall clock, measured
+    by workers."""
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class JobRunner:
         self._performer = Performer(ports, self)
         self._failed_fast = False
         self._request_handler: RequestHandler | None = None
-        self.closed: set[str] = set()
+        self.closed: dict[str, tuple[TableReceipt, ...]] = {}
         self.stopped_by, self.runs_again = 0, False
         self.last_commit_at: float | None = None
         self.first_row_at: float | None = None
@@ -337,7 +339,7 @@ class JobRunner:
 
     def _ended(self, machine: PipelineMachine) -> None:
         self._admission.ended(machine.key)
-        self.closed.add(machine.key)
+        self.closed[machine.key] = receipts_of(machine, self.now())
         if self._request_handler is not None:
             self._request_handler.look()
         if held := self.logs.held_up(machine, self.pipelines):

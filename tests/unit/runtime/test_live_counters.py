@@ -17,11 +17,12 @@ from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.observe.run_record import COUNTERS, TableRecord, tables_of
 
 TABLES = ("a", "b", "c")
+KEYS = ("copy", "log", "more")
 Counts = tuple[tuple[str, int], ...]
 """The tables of a pipeline with their rows; a table may come twice, and in several pipelines."""
 
 pipelines = st.lists(st.tuples(st.sampled_from(TABLES), st.integers(0, 9)), max_size=3).map(tuple)
-rounds = st.lists(st.dictionaries(st.sampled_from(("copy", "log", "more")), pipelines, min_size=1), min_size=1)
+rounds = st.lists(st.dictionaries(st.sampled_from(KEYS), pipelines, min_size=1), min_size=1)
 
 
 def receipts(counts: Counts) -> list[TableReceipt]:
@@ -31,22 +32,26 @@ def receipts(counts: Counts) -> list[TableReceipt]:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rounds, st.dictionaries(st.sampled_from((*TABLES, "left")), st.integers(0, 9)))
+@given(rounds, st.dictionaries(st.sampled_from((*TABLES, "left")), st.integers(0, 9)), st.sets(st.sampled_from(KEYS)))
 def test_no_counter_goes_back_whatever_restarts(
-    monkeypatch: pytest.MonkeyPatch, told: list[dict[str, Counts]], earlier: dict[str, int]
+    monkeypatch: pytest.MonkeyPatch, told: list[dict[str, Counts]], earlier: dict[str, int], ended: set[str]
 ) -> None:
-    """Compares with the highest counts of the whole tables, which are summed up anew each time here."""
+    """Compares with the highest counts of the whole tables, which are summed up anew each time here. ``ended``: the
+    pipelines whose receipts are there already."""
     counts: dict[str, Counts] = {}
     monkeypatch.setattr(
         live_counters, "entries_of", lambda machine, _: list(map(entry_of, receipts(counts[machine.id])))
     )
     before = tuple(TableRecord(name, "", dict.fromkeys(COUNTERS, number)) for name, number in earlier.items())
     machines: dict[str, Any] = {}
-    live = LiveCounters("run", machines, EarlierCounts(before))
+    closed: dict[str, tuple[TableReceipt, ...]] = {}
+    live = LiveCounters("run", machines, closed, EarlierCounts(before))
     highest: dict[str, Mapping[str, int]] = {one.table: one.counts for one in before}
     for number, changed in enumerate(told):
         counts |= changed
         for key in changed:
+            if key in ended:
+                closed[key] = tuple(receipts(counts[key]))
             machines.setdefault(key, SimpleNamespace(id=key, state=SimpleNamespace(told=0))).state.told += 1
         found = live.last(float(number))
 
