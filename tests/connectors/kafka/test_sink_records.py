@@ -110,6 +110,18 @@ def test_a_field_that_names_no_topic_is_a_bad_row(kafka: KafkaServer, topic: str
         job.stage("0@0", people((1, "a", None, f"{topic}-x"), (2, "b", None, name)))
 
 
+@pytest.mark.parametrize("form", ["json", "debezium_json"])
+def test_a_row_without_all_its_cells_is_refused(kafka: KafkaServer, topic: str, tmp_path: Path, form: str) -> None:
+    """A large value that an update leaves is not in PostgreSQL's log; its record had a null there."""
+    batch = people((1, "Ann", None, "x"), kinds=[RowKind.UPDATE_AFTER])
+    marks = [pa.array([name == "place"]) for name in PEOPLE.names]
+    absent = replace(batch, absent=pa.RecordBatch.from_arrays(marks, names=list(PEOPLE.names)))
+
+    with pytest.raises(FatalError, match="absent cells"):
+        written(kafka, topic, absent, {"format": form}, tmp_path)
+    assert written(kafka, topic, batch, {"format": form}, tmp_path), "nothing is absent"
+
+
 @pytest.mark.parametrize("semantics", ["NON", "EXACTLY_ONCE"])
 def test_bytes_are_those_of_keys_values_and_headers(
     kafka: KafkaServer, topic: str, tmp_path: Path, semantics: str

@@ -28,7 +28,7 @@ from seatunnel_connectors.kafka.sink.options import (
     KafkaSinkOptions,
     ValueFormat,
 )
-from seatunnel_py.api import BadRowsError, Batch, Column, TableSchema
+from seatunnel_py.api import BadRowsError, Batch, Column, FatalError, TableSchema
 from seatunnel_py.formats.json.changes import enveloped
 from seatunnel_py.formats.messages.encode import delimited_messages, json_messages
 from seatunnel_py.formats.value_text import TextRules, column_text
@@ -52,6 +52,7 @@ class Encoder:
     def encode(self, batch: Batch) -> pa.RecordBatch:
         import pyarrow as pa
 
+        self._check_whole(batch)
         native = self.options.format is ValueFormat.NATIVE
         columns = native_records(batch.data) if native else self._parts(batch)
         if self.options.partition is not None:
@@ -77,6 +78,16 @@ class Encoder:
         for name in self.options.kafka_headers_fields:
             columns[HEADER + name] = self._texts(batch, name).cast(pa.binary())
         return columns
+
+    def _check_whole(self, batch: Batch) -> None:
+        """Refuse absent cells: a record has no earlier value that could stay, and a null would be another value."""
+        import pyarrow.compute as pc
+
+        if batch.absent is not None and any(pc.any(marks).as_py() for marks in batch.absent.columns):
+            raise FatalError(
+                f"table {batch.table}: the source sent rows with absent cells, and records need whole rows",
+                "let the source send whole rows (PostgreSQL: REPLICA IDENTITY FULL), or write into a target by key",
+            )
 
     def _check_sizes(self, records: pa.RecordBatch) -> None:
         """Reject records that are too large now, while rows can still be quarantined; at the commit it would be too
