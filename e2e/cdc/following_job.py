@@ -11,6 +11,12 @@ from seatunnel_py.runtime.observe import checkpoint_history
 SECONDS = 90.0
 
 
+def is_followed(home: Path) -> bool:
+    """Whether the log has had a checkpoint."""
+    attempts = checkpoint_history.read(home / ".seatunnel/jobs/job/checkpoints.jsonl", kept=None).attempts
+    return any(one.completed and one.table.startswith("log of ") for one in attempts)
+
+
 class FollowingJob:
     """The job file is written by subclasses. ``process``: the driver that was started last."""
 
@@ -34,13 +40,7 @@ class FollowingJob:
     def wait_followed(self) -> None:
         """Wait for the first checkpoint of the log: requests about its tables are refused before."""
         assert self.process is not None
-        history = self.home / ".seatunnel/jobs/job/checkpoints.jsonl"
-
-        def begun() -> bool:
-            attempts = checkpoint_history.read(history, kept=None).attempts
-            return any(one.completed and one.table.startswith("log of ") for one in attempts)
-
-        wait_alive(self.process, "a checkpoint of the log", begun, SECONDS)
+        wait_alive(self.process, "a checkpoint of the log", lambda: is_followed(self.home), SECONDS)
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:

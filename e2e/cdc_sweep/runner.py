@@ -48,7 +48,7 @@ class Run:
         """All kills, then the rest."""
         for number, kill in enumerate(self.case.kills):
             if kill.change:
-                self.job.change(kill.change.format(number, number))
+                self.job.source.run(kill.change.format(number, number))
             if kill.victim in (Victim.DRIVER, Victim.MOMENT):
                 self._kill_driver(kill, number)
             else:
@@ -58,7 +58,7 @@ class Run:
 
     def ended(self) -> None:
         """Wait until the tables are equal, and stop the job."""
-        for table in self.job.tables:
+        for table in self.job.source.tables:
             if self._is_refused(table):
                 continue
             try:
@@ -96,7 +96,7 @@ class Run:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
         """Rows change meanwhile."""
-        with self.job.workload(next(self._seeds)):
+        with self.job.source.workload(next(self._seeds)):
             yield
 
     def _kill_driver(self, kill: Kill, number: int) -> None:
@@ -130,10 +130,10 @@ class Run:
         with self._changing():
             time.sleep(kill.seconds)
             if kill.victim is Victim.SENDER:
-                self.job.end_sender()
+                self.job.source.end_sender()
                 time.sleep(0.5)
         if kill.victim is not Victim.SENDER:
-            name = self.job.source if kill.victim is Victim.SOURCE else self.job.target
+            name = (self.job.source if kill.victim is Victim.SOURCE else self.job.target).server
             self.lane.kill(name)
             time.sleep(0.3)
             self.lane.server(name)
@@ -164,13 +164,14 @@ class Run:
     def _stop(self) -> None:
         assert self.process is not None
         said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
-        if "is not confirmed" in said.err and any(map(self._is_refused, self.job.tables)):
+        if "is not confirmed" in said.err and any(map(self._is_refused, self.job.source.tables)):
             said = seatunnel(self.job.home, "jobs", "cancel", "job")  # a savepoint would lose the rows of that table
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
             if self.process.poll() is None:
                 kill_driver(self.process)
         finish(self.process)
+        self._balance()
         try:
             wait_for("nothing to be left", lambda: not self.job.left_behind(), SETTLED_SECONDS)
         except AssertionError:
@@ -178,6 +179,18 @@ class Run:
         home = str(self.job.home / ".seatunnel")
         if left := still_below(home, SETTLED_SECONDS):
             self.violations.append(f"left behind: processes {left}")
+
+    def _balance(self) -> None:
+        """Every row that was read is accounted for."""
+        shown = seatunnel(self.job.home, "jobs", "show", "job", "--json")
+        for table in shown.receipt["receipt"]["tables"]:
+            read, *others = (table[f"rows_{name}"] for name in ("read", "written", "filtered", "rejected"))
+            there = self.job.target.rows_written(table["table"].rpartition(".")[2])
+            if read != sum(others) or there not in (None, others[0]):
+                found = "" if there is None else f", {there} arrived"
+                self.violations.append(
+                    f"{table['table']}: {read} rows were read; written, filtered, rejected: {others}{found}"
+                )
 
 
 def run(
