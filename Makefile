@@ -99,6 +99,7 @@ mutants: $(STAMP) ## deliberate bugs in the protocol and round it, and which che
 crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOBS=2; JOURNAL=FILE: resumes from there
 	@$(BIN)/python -m e2e.crash_sweep$(if $(PEER),.peer $(if $(OURS),--ours $(OURS))) $(if $(SHORT),--short) $(if $(JOBS),--jobs $(JOBS)) $(if $(JOURNAL),--journal $(JOURNAL))
 	@$(if $(PEER),,$(BIN)/python -m e2e.cdc_sweep $(if $(SHORT),--short) $(if $(JOBS),--jobs $(JOBS)) $(if $(JOURNAL),--journal $(basename $(JOURNAL))-cdc.jsonl))
+	@$(if $(SHORT),$(if $(PEER),,$(BIN)/python -m e2e.cdc_sweep.seeds --short $(if $(JOBS),--jobs $(JOBS))))
 
 damage: servers ## damage the stored state of killed jobs, 20,000 times, and restore: refused or exact; COUNT= JOURNAL=FILE: resumes
 	@$(BIN)/python -m e2e.damage $(if $(COUNT),--count $(COUNT)) $(if $(JOURNAL),--journal $(JOURNAL))

@@ -107,22 +107,35 @@ def _digest(note: str | None) -> str | None:
     return None if note is None else md5(note.encode()).hexdigest()
 
 
-def difference(wanted: Mapping[int, Sequence[Step]], found: History, late: Mapping[int, int]) -> str:
+def difference(
+    wanted: Mapping[int, Sequence[Step]], found: History, late: Mapping[int, int], *, repeats: bool = False
+) -> str:
     """Where the steps of a key are not the last ones of those that were noted, each once and in order. They begin with
-    the row that was copied, so not before the first ``late[key]`` of the noted steps has to be there. Empty: nowhere."""
+    the row that was copied; only the last ``late[key]`` noted steps must all be there. ``repeats``: the log may begin
+    before the copied row, and tell again how it came to be. Empty: nowhere."""
     if invented := found.steps.keys() - wanted.keys():
         return f"{len(invented)} keys that never were: {sorted(invented)[:3]}"
     for key, steps in wanted.items():
         of_key = found.steps.get(key, ())
-        copied = len(steps) - len(of_key)
-        if copied < 0 or not all(map(_is_same, of_key, steps[copied:])):
+        if not (_are_last(of_key, steps) or (repeats and _are_last_after_copy(of_key, steps, late.get(key, 0)))):
             return f"key {key} has another history: {_around(steps, of_key)}"
-        if of_key and of_key[0][0] != CAME:
+        if of_key and of_key[0][0] != CAME and not repeats:
             return f"key {key} went before it came: {of_key[:2]}"
         lacking = late.get(key, 0) - len(of_key)
         if lacking > 0 or (not of_key and steps[-1][0] == CAME):
             return f"key {key} lacks steps: {len(of_key)} of {len(steps)}, {late.get(key, 0)} of which were late"
     return ""
+
+
+def _are_last(found: Sequence[Step], steps: Sequence[Step]) -> bool:
+    return len(found) <= len(steps) and all(map(_is_same, found, steps[len(steps) - len(found) :]))
+
+
+def _are_last_after_copy(found: Sequence[Step], steps: Sequence[Step], late: int) -> bool:
+    """Whether the first is a copied row, and the others are the last ones: at least all that followed the copied row."""
+    logged = found[1:]
+    copied = steps[max(0, len(steps) - len(logged) - 1) : len(steps) - late]
+    return found[0] in copied and _are_last(logged, steps)
 
 
 def _is_same(one: Step, other: Step) -> bool:
@@ -135,4 +148,5 @@ def _around(steps: Sequence[Step], found: Sequence[Step]) -> str:
     at = 1
     while at <= min(len(steps), len(found)) and _is_same(found[-at], steps[-at]):
         at += 1
-    return f"{at - 1} steps of {len(found)} from the end are those of the source, before them {found[-at:][:2]} for {steps[-at:][:2]}"
+    there = f"before them {found[-at:][:2]} for {steps[-at:][:2]}"
+    return f"{at - 1} steps of {len(found)} from the end are those of the source, {there}"

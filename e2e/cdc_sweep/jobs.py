@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.cdc import test_mariadb_cdc, test_postgres_cdc
+from e2e.cdc_sweep import kinds
+from e2e.cdc_sweep.kinds import WideTable
 from e2e.cdc_sweep.sources import MariadbSource, PostgresSource, Source
-from e2e.cdc_sweep.targets import ChangeFiles, MariadbTables, PostgresTables, Target, Topics
+from e2e.cdc_sweep.targets import ChangeFiles, ChangeLog, MariadbTables, PostgresTables, Target, Topics
 from e2e.support import write_job
 from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
@@ -28,23 +30,31 @@ Servers = Callable[[str], PrivateServer]
 
 @dataclass(frozen=True, slots=True)
 class FollowingJob:
-    """A job in ``home``. ``appends``: its target keeps every change, and is neither emptied nor altered."""
+    """A job in ``home``. ``wide``: one more table, with columns of all types. ``appends``: its target keeps every
+    change, and is not emptied."""
 
     home: Path
     source: Source
     target: Target
+    wide: WideTable | None
     appends: bool
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return self.source.tables if self.wide is None else (*self.source.tables, kinds.TABLE)
 
     def difference(self, table: str) -> str:
         """The first rows that only one side has; empty if there are none."""
+        if self.wide is not None and table == kinds.TABLE:
+            return self.wide.difference()
         return self.target.difference(self.source, table)
 
     def left_behind(self) -> list[str]:
-        return [*self.source.left_behind(), *self.target.left_behind(self.source.tables)]
+        return [*self.source.left_behind(), *self.target.left_behind(self.tables)]
 
 
-def job_of(recipe: str, home: Path, number: int, server: Servers) -> FollowingJob:
-    """Make the tables, and write the job file."""
+def job_of(recipe: str, home: Path, number: int, server: Servers, *, wide: bool = False) -> FollowingJob:
+    """Make the tables, and write the job file. ``wide``: with the wide table, if the target is a database."""
     source: PostgresSource | MariadbSource
     more = ONCE if "two-phase" in recipe else ""
     if recipe.startswith("postgres"):
@@ -53,18 +63,31 @@ def job_of(recipe: str, home: Path, number: int, server: Servers) -> FollowingJo
     else:
         source = MariadbSource(home, _mariadb(server), _postgres(server, "target"))
         into = PostgresTables(source.followed.target, "target", source.followed.into, more)
-    appends, target = True, _appending(recipe, home, number, server)
-    if target is None:
-        appends = False
-        target = MariadbTables(_mariadb(server), f"into{number}", more) if recipe.endswith("to mariadb") else into
-    if appends:
+    log = _log(recipe, home, number, server)
+    if log is not None:
         source.note_history()
-    head = source.head(f'{ENV}, guarantee = "exactly-once"' if appends else ENV)
-    write_job(home, f"{head} sink {{ {target.sink()} }}")
-    return FollowingJob(home, source, target, appends)
+        env = ENV if source.repeats else f'{ENV}, guarantee = "exactly-once"'
+        return _written(FollowingJob(home, source, log, None, appends=True), env)
+    target = MariadbTables(_mariadb(server), f"into{number}", more) if recipe.endswith("to mariadb") else into
+    table = _wide_table(source, target, number) if wide else None
+    return _written(FollowingJob(home, source, target, table, appends=False), ENV)
 
 
-def _appending(recipe: str, home: Path, number: int, server: Servers) -> Target | None:
+def _written(job: FollowingJob, env: str) -> FollowingJob:
+    write_job(job.home, f"{job.source.head(env, job.tables)} sink {{ {job.target.sink()} }}")
+    return job
+
+
+def _wide_table(source: PostgresSource | MariadbSource, target: PostgresTables | MariadbTables, seed: int) -> WideTable:
+    ends = ("mariadb" if isinstance(one, MariadbSource | MariadbTables) else "postgres" for one in (source, target))
+    columns = kinds.columns(*ends)
+    as_text = isinstance(source, PostgresSource) and isinstance(target, PostgresTables)
+    table = WideTable(source.connect, target.connect, columns, as_text)
+    table.create(seed)
+    return table
+
+
+def _log(recipe: str, home: Path, number: int, server: Servers) -> ChangeLog | None:
     if recipe.endswith("to files"):
         return ChangeFiles(home / "files")
     if recipe.endswith("to kafka"):

@@ -58,7 +58,7 @@ class Run:
 
     def ended(self) -> None:
         """Wait until the tables are equal, and stop the job."""
-        for table in self.job.source.tables:
+        for table in self.job.tables:
             if self._is_refused(table):
                 continue
             try:
@@ -164,7 +164,7 @@ class Run:
     def _stop(self) -> None:
         assert self.process is not None
         said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
-        if "is not confirmed" in said.err and any(map(self._is_refused, self.job.source.tables)):
+        if "is not confirmed" in said.err and any(map(self._is_refused, self.job.tables)):
             said = seatunnel(self.job.home, "jobs", "cancel", "job")  # a savepoint would lose the rows of that table
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
@@ -194,14 +194,21 @@ class Run:
 
 
 def run(
-    case: Case, number: int, lane: Lane, root: Path, make: Callable[[Case, FollowingJob, Lane], Run] = Run
+    case: Case,
+    number: int,
+    lane: Lane,
+    root: Path,
+    make: Callable[[Case, FollowingJob, Lane], Run] = Run,
+    *,
+    wide: bool = False,
 ) -> Outcome:
-    """Run a case in a place of its own, which stays if anything is violated."""
+    """Run a case in a place of its own, which stays if anything is violated. ``wide``: its job has the wide
+    table as well."""
     began, home = time.monotonic(), root / f"case{number}"
     home.mkdir(parents=True)
     outcome: Run | None = None
     try:
-        outcome = make(case, job_of(case.recipe, home, next(_numbers), lane.server), lane)
+        outcome = make(case, job_of(case.recipe, home, next(_numbers), lane.server, wide=wide), lane)
         outcome.through()
         violations = outcome.violations
     except Exception:  # noqa: BLE001 - one broken case does not end the sweep

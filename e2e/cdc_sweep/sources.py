@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
+import pymysql
 from psycopg.rows import dict_row
 
 from e2e.cdc import test_mariadb_cdc, test_postgres_cdc
@@ -22,13 +23,18 @@ Rows = list[dict[str, Any]]
 
 
 class Source(Protocol):
-    """``server``: its name in the lane."""
+    """``server``: its name in the lane. ``repeats``: changes made during the copy come from the log as well."""
 
     server: str
+    repeats: bool
     tables: tuple[str, ...]
 
-    def head(self, env: str) -> str:
+    def head(self, env: str, tables: Sequence[str]) -> str:
         """The job file up to its sink."""
+        ...
+
+    def connect(self) -> Any:
+        """A connection that commits each statement."""
         ...
 
     def run(self, statement: str) -> None: ...
@@ -60,24 +66,25 @@ class PostgresSource:
     """Three tables of PostgreSQL."""
 
     server = "source"
+    repeats = False
     tables = test_postgres_cdc.TABLES
 
     def __init__(self, home: Path, server: PostgresServer, number: int) -> None:
         self.followed = test_postgres_cdc.Followed(home, server, number)
         self._whole: tuple[str, ...] = (WHOLE,)
 
-    def head(self, env: str) -> str:
-        self.followed.write(env=env, source=FOLLOWS)
+    def head(self, env: str, tables: Sequence[str]) -> str:
+        self.followed.write(env=env, source=FOLLOWS, tables=tables)
         return (self.followed.home / "job.conf").read_text().partition("sink {")[0]
 
-    def _connect(self) -> psycopg.Connection:
+    def connect(self) -> psycopg.Connection:
         return self.followed.pair.connect(self.followed.pair.source)
 
     def run(self, statement: str) -> None:
         self.followed.execute(self.followed.pair.source, statement)
 
     def rows(self, table: str) -> Rows:
-        with self._connect() as db, db.cursor(row_factory=dict_row) as cursor:
+        with self.connect() as db, db.cursor(row_factory=dict_row) as cursor:
             return cursor.execute(f"SELECT * FROM {table} ORDER BY 1".encode()).fetchall()
 
     def note_history(self) -> None:
@@ -86,11 +93,11 @@ class PostgresSource:
         self.followed.execute(self.followed.pair.source, *whole, *postgres_notes(self.tables))
 
     def last_noted(self) -> int:
-        with self._connect() as db:
+        with self.connect() as db:
             return int(db.execute(_LAST.encode()).fetchall()[0][0])
 
     def history(self, table: str, since: int = 0) -> Mapping[int, Sequence[Step]]:
-        with self._connect() as db:
+        with self.connect() as db:
             return noted(db.execute(_STEPS.format(table=table, since=since).encode()).fetchall())
 
     def workload(self, seed: int) -> AbstractContextManager[object]:
@@ -104,7 +111,7 @@ class PostgresSource:
 
     def left_behind(self) -> list[str]:
         """Once the job is stopped with a savepoint: its slot and its publication stay, for it may go on."""
-        with self._connect() as db:
+        with self.connect() as db:
             slots = db.execute("SELECT slot_name, active FROM pg_replication_slots WHERE database = current_database()")
             found = [f"slot {name}" for number, (name, active) in enumerate(slots) if number or active]
             names = db.execute("SELECT pubname FROM pg_publication").fetchall()
@@ -115,15 +122,19 @@ class MariadbSource:
     """Three tables of MariaDB. ``target``: a server where a database is made for them."""
 
     server = "log"
+    repeats = True
     tables = test_mariadb_cdc.TABLES
 
     def __init__(self, home: Path, server: MariadbServer, target: PostgresServer) -> None:
         self.followed = test_mariadb_cdc.FollowedLog(home, server, target)
 
-    def head(self, env: str) -> str:
-        self.followed.write(FOLLOWS)
+    def head(self, env: str, tables: Sequence[str]) -> str:
+        self.followed.write(FOLLOWS, tables=tables)
         head = (self.followed.home / "job.conf").read_text().partition("sink {")[0]
         return head.replace("checkpoint.interval = 300", f"checkpoint.interval = 300 {env}")
+
+    def connect(self) -> Any:
+        return pymysql.connect(**self.followed.connection(), autocommit=True)
 
     def run(self, statement: str) -> None:
         self.followed.run_there(statement)

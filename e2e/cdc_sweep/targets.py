@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import psycopg
 import pymysql
@@ -67,11 +67,11 @@ class PostgresTables:
         return f"""Jdbc {{ url = "{self._at.jdbc_url(self._database)}", user = postgres, generate_sink_sql = true,
                            database = {self._database}, table = "public.${{table_name}}" {self._more} }}"""
 
-    def _connect(self) -> psycopg.Connection:
+    def connect(self) -> psycopg.Connection:
         return psycopg.connect(self._at.dsn_of(self._database), autocommit=True)
 
     def difference(self, source: Source, table: str) -> str:
-        with self._connect() as db, db.cursor(row_factory=dict_row) as cursor:
+        with self.connect() as db, db.cursor(row_factory=dict_row) as cursor:
             there = db.execute("SELECT to_regclass(%s)", [f"public.{table}"]).fetchone() != (None,)
             found = cursor.execute(f"SELECT * FROM {table} ORDER BY 1".encode()).fetchall() if there else None
         return _different(source.rows(table), found)
@@ -87,7 +87,7 @@ class PostgresTables:
             "open transaction": f"{NOT_CLOSED} WHERE xact_start IS NOT NULL AND datname = current_database() "
             "AND pid <> pg_backend_pid()",
         }
-        with self._connect() as db:
+        with self.connect() as db:
             return [
                 f"{what} {row[0]}"
                 for what, query in queries.items()
@@ -107,6 +107,9 @@ class MariadbTables:
     def sink(self) -> str:
         return f"""Jdbc {{ url = "{self._at.jdbc_url(self._database)}", user = root, generate_sink_sql = true,
                            database = {self._database}, table = "${{table_name}}" {self._more} }}"""
+
+    def connect(self) -> Any:
+        return pymysql.connect(**self._at.connection(self._database), autocommit=True)
 
     def _ask(self, query: str, database: str = "") -> Rows:
         about = self._at.connection(database or self._database)
@@ -163,7 +166,8 @@ class ChangeLog(ABC):
             if last is None or any(row[name] != value for name, value in last.items()):
                 return f"{str(row)[:200]} arrived as {str(last)[:200]}"
         late = {} if self.since is None else source.history(table, self.since)
-        return difference(source.history(table), found, {key: len(steps) for key, steps in late.items()})
+        counts = {key: len(steps) for key, steps in late.items()}
+        return difference(source.history(table), found, counts, repeats=source.repeats)
 
     def rows_written(self, table: str) -> int | None:
         return self._count.get(table)
