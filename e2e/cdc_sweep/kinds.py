@@ -7,7 +7,7 @@ types, compared as the text that it shows; between others, the types that have a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -41,9 +41,10 @@ Connect = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``words``: its type in CREATE TABLE."""
+    """``words``: its type at the source, ``there``: its counterpart at the target."""
 
     words: str
+    there: str
     kind: Kind
 
     def value(self, text: str) -> Any:
@@ -56,14 +57,15 @@ def columns(source: str, target: str) -> tuple[Column, ...]:
     """The columns of the source, both given as ``postgres`` or ``mariadb``."""
     if source == target == "postgres":
         return tuple(
-            Column(kind.words, kind)
+            Column(kind.words, kind.words, kind)
             for kind in POSTGRES
             if kind.words != ARRIVES_AS_NUMBER and (kind.edges or kind.words not in WITHOUT_COUNTERPART)
         )
     first = {kind.words: kind for kind in reversed(MARIADB)}
-    return tuple(
-        Column(other if source == "postgres" else words, first[words]) for words, other in COUNTERPARTS.items()
+    ends = (
+        COUNTERPARTS.items() if source == "mariadb" else {there: words for words, there in COUNTERPARTS.items()}.items()
     )
+    return tuple(Column(words, there, first[words if source == "mariadb" else there]) for words, there in ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,6 @@ class WideTable:
             for statement in SETUP if self.as_text else ():
                 cursor.execute(statement)
             cursor.execute(f"CREATE TABLE {TABLE} (id int PRIMARY KEY, {declared})")
-            cursor.execute(f"CREATE TABLE scratch ({declared})")
         writer = self.writer(seed)
         with closing(self.source()) as db, db.cursor() as cursor:
             for key in range(ROWS):
@@ -93,20 +94,12 @@ class WideTable:
         return KindsWriter(self.source, self._pools(Random(seed)), seed)
 
     def _pools(self, random: Random) -> list[list[Any]]:
-        """Values of each column that the source takes: a table beside it shows which those are."""
-        pools = []
-        with closing(self.source()) as db, db.cursor() as cursor:
-            for at, column in enumerate(self.columns):
-                taken = []
-                for value in map(column.value, column.kind.values(random, POOL)):
-                    try:
-                        cursor.execute(f"INSERT INTO scratch (c{at}) VALUES (%s)", (value,))
-                        taken.append(value)
-                    except (psycopg.DataError, psycopg.errors.CheckViolation, pymysql.MySQLError):
-                        continue
-                assert taken, f"none of its values is a {column.words}"
-                pools.append(taken)
-        return pools
+        """Values of each column that both ends take."""
+        values = [list(map(one.value, one.kind.values(random, POOL))) for one in self.columns]
+        values = _taken(self.source, [one.words for one in self.columns], values)
+        if self.as_text:  # both are alike
+            return values
+        return _taken(self.target, [one.there for one in self.columns], values)
 
     def difference(self) -> str:
         """The first cells that differ."""
@@ -120,11 +113,26 @@ class WideTable:
         return ""
 
     def _rows(self, connect: Connect) -> dict[int, tuple[Any, ...]]:
-        cast = "::text" if self.as_text else ""
-        names = ", ".join(f"c{at}{cast}" for at in range(len(self.columns)))
+        shown = "CASE WHEN c{0} IS DISTINCT FROM NULL THEN format('%s', c{0}) END" if self.as_text else "c{0}"
+        names = ", ".join(map(shown.format, range(len(self.columns))))
         with closing(connect()) as db, db.cursor() as cursor:
             cursor.execute(f"SELECT id, {names} FROM {TABLE}")
             return {row[0]: tuple(map(_plain, row[1:])) for row in cursor.fetchall()}
+
+
+def _taken(connect: Connect, types: Sequence[str], values: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """The values of each type that the database takes."""
+    taken: list[list[Any]] = []
+    with closing(connect()) as db, db.cursor() as cursor:
+        for at, words in enumerate(types):
+            cursor.execute(f"CREATE TEMPORARY TABLE scratch{at} (c {words})")
+            taken.append([])
+            for value in values[at]:
+                with suppress(psycopg.DataError, psycopg.errors.CheckViolation, pymysql.MySQLError):
+                    cursor.execute(f"INSERT INTO scratch{at} VALUES (%s)", (value,))
+                    taken[at].append(value)
+            assert taken[at], f"none of its values is a {words}"
+    return taken
 
 
 def _plain(value: Any) -> Any:
