@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -71,12 +71,13 @@ def columns(source: str, target: str) -> tuple[Column, ...]:
 @dataclass(frozen=True, slots=True)
 class WideTable:
     """The table at the source and at the target, by their connections, which commit each statement. ``as_text``: values
-    are compared as both databases show them."""
+    are compared as both databases show them. ``pools``: values of each column, once the table is made."""
 
     source: Connect
     target: Connect
     columns: tuple[Column, ...]
     as_text: bool
+    pools: list[list[Any]] = field(default_factory=list)
 
     def create(self, seed: int) -> None:
         """Make the table with its first rows."""
@@ -85,15 +86,16 @@ class WideTable:
             for statement in SETUP if self.as_text else ():
                 cursor.execute(statement)
             cursor.execute(f"CREATE TABLE {TABLE} (id int PRIMARY KEY, {declared})")
+        self.pools.extend(self._drawn(Random(seed)))
         writer = self.writer(seed)
         with closing(self.source()) as db, db.cursor() as cursor:
             for key in range(ROWS):
                 writer.put(cursor, key)
 
     def writer(self, seed: int) -> KindsWriter:
-        return KindsWriter(self.source, self._pools(Random(seed)), seed)
+        return KindsWriter(self.source, self.pools, seed)
 
-    def _pools(self, random: Random) -> list[list[Any]]:
+    def _drawn(self, random: Random) -> list[list[Any]]:
         """Values of each column that both ends take."""
         values = [list(map(one.value, one.kind.values(random, POOL))) for one in self.columns]
         values = _taken(self.source, [one.words for one in self.columns], values)

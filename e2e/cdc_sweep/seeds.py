@@ -25,10 +25,10 @@ from e2e.crash_sweep.place import Lane
 from e2e.support import wait_for
 
 RECIPES = (*OF_RECIPE, "postgres to mariadb", "mariadb to files", "postgres to kafka", "mariadb to kafka")
-SHORT = ("postgres to mariadb", "mariadb to kafka", "postgres to files")
+SHORT = ("postgres to mariadb", "mariadb to files", "postgres two-phase")
 LARGE_SHORT = 2_000
 WRITERS = 20
-COPY_SECONDS = 3.0
+COPY_SECONDS, COPY_SECONDS_SHORT = 3.0, 0.5
 LARGE_IDS = 10_000_000
 WIDEN = {
     "postgres": "ALTER TABLE orders ALTER COLUMN seq TYPE bigint",
@@ -45,11 +45,11 @@ LAST = "INSERT INTO orders (id, source, seq, note) VALUES (9000000, 'last', 1, '
 
 
 class SeededRun(Run):
-    """``large``: rows of the large transaction, which some of the seeds have."""
+    """``large``: rows of the large transaction, which some of the seeds have. ``seconds``: how long many write."""
 
-    def __init__(self, case: Case, job: FollowingJob, lane: Lane, large: int) -> None:
+    def __init__(self, case: Case, job: FollowingJob, lane: Lane, large: int, seconds: float = COPY_SECONDS) -> None:
         super().__init__(case, job, lane)
-        self.large = large
+        self.large, self.seconds = large, seconds
 
     def through(self) -> None:
         seed, database = self.case.seed, self.case.recipe.partition(" ")[0]
@@ -60,7 +60,7 @@ class SeededRun(Run):
                 writers.enter_context(self.job.wide.writer(seed))
             for number in range(WRITERS):
                 writers.enter_context(self.job.source.workload(1_000 * seed + number))
-            time.sleep(COPY_SECONDS)
+            time.sleep(self.seconds)
         statements = [WIDEN[database], ALTER.format(1, 1), ALTER.format(2, 2)]
         others = [LARGE[database].format(table="orders", ids=LARGE_IDS, rows=random.choice((1, 1_000, self.large)))]
         for other in others if self.job.appends else [*others, TRUNCATE]:
@@ -101,7 +101,8 @@ def main() -> int:
     given = parser.parse_args()
     seeds = range(given.start, given.start + given.seeds)
     cases = short_form() if given.short else [Case(recipe, seed, ()) for seed in seeds for recipe in RECIPES]
-    make = partial(SeededRun, large=LARGE_SHORT if given.short else given.large)
+    short = partial(SeededRun, large=LARGE_SHORT, seconds=COPY_SECONDS_SHORT)
+    make = short if given.short else partial(SeededRun, large=given.large)
     chosen = [case for case in cases if given.only in case.recipe]
     sweep = Sweep(chosen, partial(run, make=make, wide=True), None, given.minutes, partial(Lane, MAKERS))
     held = sweep.run(given.jobs)
