@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import psycopg
 import pymysql
 from psycopg.rows import dict_row
+from pymysql.constants import ER
 
 from e2e.cdc import test_mariadb_cdc, test_postgres_cdc
 from e2e.cdc.mariadb_workload import MariadbWorkload
@@ -164,7 +165,11 @@ class MariadbSource:
 
     def end_sender(self) -> None:
         for sender in self._senders():
-            self.followed.run_there(f"KILL {sender}")
+            try:
+                self.followed.run_there(f"KILL {sender}")
+            except pymysql.err.OperationalError as error:
+                if error.args[0] != ER.NO_SUCH_THREAD:  # it has ended meanwhile
+                    raise
 
     def left_behind(self) -> list[str]:
         return [f"sender {one}" for one in self._senders()]
