@@ -1,7 +1,8 @@
 """What became of each key, step by step: as triggers at the source have noted it, and as messages of a change log say it.
 
-A step is ``(sign, source, seq, digest of the note)``. ``+``: the key has this row from now on; ``-``: it has none. An
-update that leaves the key is one step. A row of a table is unique by its key, ``source`` and ``seq``.
+A step is ``(sign, source, seq, digest of the note)``. ``+``: the key has this row from now on; ``-``: it has the row no
+longer. An update is both: the logs hold the rows before updates. A row of a table is unique by its key, ``source`` and
+``seq``.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ def postgres_notes(tables: Sequence[str]) -> list[str]:
     row = "(SELECT TG_TABLE_NAME, '{}', (n->>'id')::int, n->>'source', (n->>'seq')::int, md5(n->>'note') FROM to_jsonb({}) n)"
     went, came = f"{_INSERT} {row.format('-', 'OLD')};", f"{_INSERT} {row.format('+', 'NEW')};"
     body = f"""BEGIN
-        IF TG_OP = 'DELETE' THEN {went} END IF;
-        IF TG_OP = 'UPDATE' THEN IF OLD.id <> NEW.id THEN {went} END IF; END IF;
+        IF TG_OP <> 'INSERT' THEN {went} END IF;
         IF TG_OP <> 'DELETE' THEN {came} END IF;
         RETURN NULL; END"""
     return [
@@ -54,7 +54,7 @@ def mariadb_notes(tables: Sequence[str]) -> list[str]:
         went = f"{_INSERT} VALUES ('{table}', '-', OLD.id, OLD.source, OLD.seq, md5(OLD.note));"
         came = f"{_INSERT} VALUES ('{table}', '+', NEW.id, NEW.source, NEW.seq, md5(NEW.note));"
         for event, body in {
-            "INSERT": came, "UPDATE": f"IF OLD.id <> NEW.id THEN {went} END IF; {came}", "DELETE": went
+            "INSERT": came, "UPDATE": f"{went} {came}", "DELETE": went
         }.items():  # fmt: skip
             trigger = f"CREATE TRIGGER {table}_{event} AFTER {event} ON {table} FOR EACH ROW"
             statements.append(f"{trigger} BEGIN {body} END")
@@ -89,7 +89,7 @@ def told(messages: Iterable[bytes | str]) -> History:
         count += 1
         document = json.loads(message)
         before, after = document["before"], document["after"]
-        if before is not None and (after is None or before["id"] != after["id"]):
+        if before is not None:
             steps[before["id"]].append(_step(WENT, before))
             rows.pop(before["id"], None)
         if after is not None:

@@ -72,7 +72,8 @@ class SinkCapabilities:
     ``fenced``: the target's transaction refuses writes of an older epoch.
     ``keys``: columns that identify rows, so that a later row replaces an earlier one.
     ``keeps_order``: the target stores rows in the order of their arrival.
-    ``versioned``: a late older row does not replace a newer one."""
+    ``versioned``: a late older row does not replace a newer one.
+    ``before_images``: the target stores the row before an update, too (``RowKind.UPDATE_BEFORE``)."""
 
     guarantee: Guarantee
     why: str
@@ -82,3 +83,4 @@ class SinkCapabilities:
     keys: tuple[str, ...] = ()
     keeps_order: bool = False
     versioned: bool = False
+    before_images: bool = False

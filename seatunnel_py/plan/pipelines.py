@@ -120,6 +120,11 @@ class Pipeline:
         return next((one for vertex in self.vertices if (one := vertex.source) and one.part.is_log), None)
 
     @property
+    def before_images(self) -> bool:
+        """Whether a target stores the rows before updates, too."""
+        return any(node.capabilities.before_images for node in self.sinks)
+
+    @property
     def sinks(self) -> tuple[SinkNode, ...]:
         """Its commit scopes, each once."""
         found = {node.id: node for vertex in self.vertices for node in vertex.sinks}

@@ -18,7 +18,8 @@ from seatunnel_py.work.bad_rows.limits import ErrorLimits
 @dataclass(frozen=True, slots=True)
 class ChainSource:
     """The head of a chain that reads splits; ``resident``: its readers stay open between units; ``ordered``: every read
-    returns the same rows in the same order. ``log_tables``: all tables of a log; ``table`` is their first."""
+    returns the same rows in the same order. ``log_tables``: all tables of a log; ``table`` is their first.
+    ``before_images``: as in ``ReadContext``."""
 
     step: str
     source: Source
@@ -26,6 +27,7 @@ class ChainSource:
     resident: bool = False
     ordered: bool = True
     log_tables: tuple[SourceTable, ...] = ()
+    before_images: bool = False
 
     @property
     def tables(self) -> tuple[SourceTable, ...]:

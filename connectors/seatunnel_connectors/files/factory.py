@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_connectors.files.lzop import LZO_LIBRARY
 from seatunnel_connectors.files.read.options import CompressCodec, LocalFileSourceOptions
-from seatunnel_connectors.files.write.options import LocalFileSinkOptions, WriteFormat
+from seatunnel_connectors.files.write.options import CHANGE_FORMATS, LocalFileSinkOptions, WriteFormat
 from seatunnel_py.api import (
     Determinism,
     Guarantee,
@@ -136,7 +136,11 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
         return room_for(path_of(options.path))
 
     def capabilities(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
-        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "files are written aside and renamed at the commit")
+        return SinkCapabilities(
+            Guarantee.TWO_PHASE_COMMIT,
+            "files are written aside and renamed at the commit",
+            before_images=options.file_format_type in CHANGE_FORMATS,
+        )
 
     def create(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         from seatunnel_connectors.files.storage import LocalFiles

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from seatunnel_connectors.kafka.schemas.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
-from seatunnel_connectors.kafka.sink.options import IS_LEDGER, NO_TOPIC, TOPIC, KafkaSinkOptions, Semantics, ValueFormat
+from seatunnel_connectors.kafka.sink.options import (
+    CHANGE_FORMATS,
+    IS_LEDGER,
+    NO_TOPIC,
+    TOPIC,
+    KafkaSinkOptions,
+    Semantics,
+    ValueFormat,
+)
 from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, StartMode, TopicFormat
 from seatunnel_py.api import (
     Determinism,
@@ -123,12 +131,12 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
     def capabilities(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         if options.exactly_once:
             why = "rows are staged, and committed with the ledger in one transaction"
-            return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, why, fenced=True, keeps_order=True)
-        return SinkCapabilities(
-            Guarantee.AT_LEAST_ONCE,
-            f"semantics = {options.semantics.value}: every send is confirmed",
-            keeps_order=True,
-        )
+            guarantee = Guarantee.TWO_PHASE_COMMIT
+        else:
+            why = f"semantics = {options.semantics.value}: every send is confirmed"
+            guarantee = Guarantee.AT_LEAST_ONCE
+        images = options.format in CHANGE_FORMATS
+        return SinkCapabilities(guarantee, why, fenced=options.exactly_once, keeps_order=True, before_images=images)
 
     def create(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         from seatunnel_connectors.kafka.encode.encoder import check_fields, message_of

@@ -1,7 +1,7 @@
 """Turns decoded blocks of the log into batches in the schema that the job was planned with.
 
 An update gives the row after it; where it changes the key, a delete of the old row and an insert of the new one. The
-rows before other updates are dropped: a sink that writes by key does not need them.
+rows before other updates are dropped unless a target stores them: one that writes by key does not need them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from seatunnel_py.api import (
     COPY_AGAIN,
     Batch,
     Position,
+    ReadContext,
     Rejected,
     RowKind,
     TableSchema,
@@ -43,14 +44,14 @@ def ending(elements: Iterator[RowElement], end: Position) -> Iterator[RowElement
         yield replace(held, end=end)
 
 
-def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterator[RowElement]:
-    """The rows of a block, none with an end. ``tolerant``: rows with values that the columns cannot hold are rejected;
-    otherwise they stop the table."""
+def batches(block: TableBlock, schema: TableSchema, context: ReadContext) -> Iterator[RowElement]:
+    """The rows of a block, none with an end. Rows with values that the columns cannot hold are rejected if the reading
+    is tolerant; otherwise they stop the table."""
     rows = block.rows
     data = pa.RecordBatch.from_arrays(rows.data.columns, schema=schema.arrow())
-    kinds, keep = without_before(data, np.asarray(rows.kinds), schema)
+    kinds, keep = as_changes(data, np.asarray(rows.kinds), schema, before_images=context.before_images)
     misfits = [one for one in rows.misfits if keep[one.row]]
-    if misfits and not tolerant:
+    if misfits and not context.tolerant:
         yield TableStopped(
             schema.path,
             f"a change of table {schema.path} in the log: {misfits[0].reason}",
@@ -88,10 +89,11 @@ def _columns(schema: pa.Schema) -> str:
     return ", ".join(f"{one.name} {one.type}" for one in schema)
 
 
-def without_before(
-    data: pa.RecordBatch, kinds: npt.NDArray[np.uint8], schema: TableSchema
+def as_changes(
+    data: pa.RecordBatch, kinds: npt.NDArray[np.uint8], schema: TableSchema, *, before_images: bool
 ) -> tuple[npt.NDArray[np.uint8], Mask]:
-    """The kinds of rows, and which rows stay. Without a key every column belongs to it."""
+    """The kinds of rows, and which rows stay: a change of the key is a delete and an insert. Without a key every column
+    belongs to it."""
     before = np.flatnonzero(kinds == RowKind.UPDATE_BEFORE)
     keep: Mask = np.ones(len(kinds), bool)
     if not len(before):
@@ -101,7 +103,7 @@ def without_before(
     moved: Mask = np.zeros(len(before), bool)
     for name in names:
         moved |= ~_equal(old.column(name), new.column(name))
-    keep[before[~moved]] = False
+    keep[before[~moved]] = before_images
     kinds = kinds.copy()
     kinds[before[moved]] = RowKind.DELETE
     kinds[before[moved] + 1] = RowKind.INSERT

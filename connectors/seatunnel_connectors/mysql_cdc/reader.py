@@ -152,7 +152,7 @@ class BinlogReader(Reader):
                 continue
             schema = self._tables[one.name].schema
             stopped = unreadable(one, schema)
-            for element in [stopped] if stopped else batches(one, schema, tolerant=context.tolerant):
+            for element in [stopped] if stopped else batches(one, schema, context):
                 if isinstance(element, TableStopped):
                     self._stopped.add(one.name)
                 yield element

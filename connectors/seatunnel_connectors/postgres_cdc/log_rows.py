@@ -101,9 +101,12 @@ def _absent(rows: TableRows) -> pa.RecordBatch | None:
 
 
 def moves_partially(batch: Batch) -> bool:
-    """Whether a row gets another key without having all cells: it cannot be inserted under that key. A decoder of moves
-    gives the row before an update only then."""
-    return batch.kinds is not None and bool((np.asarray(batch.kinds) == RowKind.UPDATE_BEFORE).any())
+    """Whether a row gets another key without having all cells: it cannot be inserted under that key. Then alone is the
+    row before an update given beside one that lacks cells."""
+    if batch.kinds is None or batch.absent is None:
+        return False
+    after = np.flatnonzero(np.asarray(batch.kinds) == RowKind.UPDATE_BEFORE) + 1
+    return any(np.asarray(marks)[after].any() for marks in batch.absent.columns)
 
 
 RowElement = Batch | TableStopped | SchemaChange

@@ -206,7 +206,8 @@ class SlotReader(Reader):
         )
         oids = {path: oid for path, oid in self._oids.items() if path in starts and path not in self._lost}
         captured = CapturedTables(oids, place.publication, partial(statements, self._address), end_of_log)
-        decoder = PgoutputDecoder(relations, TransactionTracker(begin), Before.MOVES)
+        before = Before.IMAGES if context.before_images else Before.MOVES
+        decoder = PgoutputDecoder(relations, TransactionTracker(begin), before)
         self._given_until = now = begin
         log.begin(len(starts))
         while not limit.has_reached(now):

@@ -137,7 +137,10 @@ class Performer:
         try:
             for vertex in context.pipeline.vertices:
                 if vertex.id in effect.vertices:
-                    chain = chain_of(vertex, effect.setups, context.job, context.settings.exchange)
+                    chain = chain_of(
+                        vertex, effect.setups, context.job, context.settings.exchange,
+                        before_images=context.pipeline.before_images,
+                    )  # fmt: skip
                     self._running_engine.register(chain)
         except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
             self._job.turn(machine, events.CallFailed(effect.call, as_failure(error)))

@@ -47,8 +47,16 @@ class JobIdentity:
         )
 
 
-def chain_of(vertex: PlannedVertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
-    """The chain of a vertex. ``setups``: set-ups of the sinks by node id; ``exchange``: a URL."""
+def chain_of(
+    vertex: PlannedVertex,
+    setups: Mapping[str, Setup],
+    job: JobIdentity,
+    exchange: str,
+    *,
+    before_images: bool,
+) -> Chain:
+    """The chain of a vertex. ``setups``: set-ups of the sinks by node id; ``exchange``: a URL; ``before_images``: as in
+    ``ReadContext``, for its source."""
     transforms: list[ChainTransform | ChainSql] = []
     for node in vertex.nodes:
         if isinstance(node, TransformNode):
@@ -64,7 +72,7 @@ def chain_of(vertex: PlannedVertex, setups: Mapping[str, Setup], job: JobIdentit
         job.job_id,
         job.lineage,
         job.incarnation,
-        _head(vertex, exchange),
+        _head(vertex, exchange, before_images),
         tuple(transforms),
         sinks,
         output,
@@ -75,12 +83,12 @@ def chain_of(vertex: PlannedVertex, setups: Mapping[str, Setup], job: JobIdentit
     )
 
 
-def _head(vertex: PlannedVertex, exchange: str) -> ChainSource | ChainChannel | ChainQuery:
+def _head(vertex: PlannedVertex, exchange: str, before_images: bool) -> ChainSource | ChainChannel | ChainQuery:
     first = vertex.nodes[0]
     if isinstance(first, SourceNode):
         resident = first.capabilities.resident and vertex.retry is None
         ordered = first.capabilities.determinism is Determinism.DETERMINATE
-        return ChainSource(first.step.id, first.source, first.table, resident, ordered, first.log_tables)
+        return ChainSource(first.step.id, first.source, first.table, resident, ordered, first.log_tables, before_images)
     if vertex.query is not None:
         schemas = dict(vertex.query.inputs)
         inputs = tuple((channel.id, channel.name, schemas[channel.name]) for channel in vertex.inputs)

@@ -188,7 +188,7 @@ class Flow:
         reader = head.reader()
         expect_instance(f"reader of {type(head.source).__name__}", reader, Reader)
         with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
-        context = ReadContext(self.unit.until, self.tolerant, with_metadata)
+        context = ReadContext(self.unit.until, self.tolerant, with_metadata, head.before_images)
         try:
             elements = expect_iterable(
                 f"read of {type(reader).__name__}", read_with(reader, split, self.unit.start, context)

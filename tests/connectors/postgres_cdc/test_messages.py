@@ -99,6 +99,31 @@ def test_moves_alone_are_divided_for_keyed_sinks(after: list[str], before: list[
     assert rows(one(FULL, pg.update(16400, after, before)), reader) == wanted
 
 
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        (pg.update(16400, ["1", "b"], ["1", "a"]), [("t", "-U", (1, "a")), ("t", "+U", (1, "b"))]),
+        (pg.update(16400, ["2", "a"], ["1", "a"]), [("t", "-D", (1, "a")), ("t", "+I", (2, "a"))]),
+        (pg.update(16400, ["1", UNCHANGED], ["1", "a"]), [("t", "-U", (1, "a")), ("t", "+U", (1, "a"))]),
+        (pg.update(16400, ["1", "b"]), [("t", "+U", (1, "b"))]),
+    ],
+    ids=["the key stays", "the key changes", "a value stays", "the log has no row before"],
+)
+def test_targets_that_store_rows_before_updates_get_them(message: bytes, wanted: list[object]) -> None:
+    reader = decoder(before=Before.IMAGES, keys=lambda path: ("id",))
+
+    assert rows(one(FULL, message), reader) == wanted
+
+
+def test_a_row_before_that_holds_its_key_alone_is_no_image() -> None:
+    moved = pg.update(16400, ["2", "b"], ["1", None], "K")
+    stays = pg.update(16400, ["1", "b"], ["1", None], "K")
+    reader = decoder(before=Before.IMAGES, keys=lambda path: ("id",))
+
+    assert rows(one(T, moved), reader) == [("t", "-D", (1, ABSENT)), ("t", "+I", (2, "b"))]
+    assert rows(one(T, stays), decoder(before=Before.IMAGES)) == [("t", "+U", (1, "b"))]
+
+
 def test_a_move_without_all_cells_stays_an_update() -> None:
     """Nothing may be inserted of which a cell is missing."""
     moved = pg.update(16400, ["2", UNCHANGED], ["1", None], "K")

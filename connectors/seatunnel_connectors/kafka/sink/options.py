@@ -42,6 +42,12 @@ class ValueFormat(StrEnum):
     NATIVE = "native"
 
 
+CHANGE_FORMATS = frozenset(
+    {ValueFormat.DEBEZIUM_JSON, ValueFormat.CANAL_JSON, ValueFormat.MAXWELL_JSON, ValueFormat.OGG_JSON}
+)
+"""Messages with the kind of their row."""
+
+
 class KafkaSinkOptions(SinkOptions):
     """Options of the Kafka sink."""
 

@@ -35,10 +35,12 @@ _MARKER_AT, _TUPLE_AT = 5, 6  # after the letter and the table's oid
 
 class Before(Enum):
     """Which rows an update gives where the log holds the row before it. PAIRS: always -U and +U. MOVES: +U alone, and
-    where the key changes -D and +I; -U and +U if the row after it lacks cells, because it cannot be inserted."""
+    where the key changes -D and +I; -U and +U if the row after it lacks cells, because it cannot be inserted. IMAGES:
+    as MOVES, and -U and +U where the key stays and the log holds the whole row before it."""
 
     PAIRS = "pairs"
     MOVES = "moves"
+    IMAGES = "images"
 
 
 class TableUnreadableError(ValueError):
@@ -108,7 +110,9 @@ def _with_old(
     else:
         moved, whole = _moves(table, data, old, np.flatnonzero(updates), new, pairs)
         keep[updates] = moved
-        old_kinds[updates] = np.where(whole, RowKind.DELETE, RowKind.UPDATE_BEFORE)
+        if before is Before.IMAGES:
+            keep[updates] |= ~old.rows(updates).is_unchanged().any(axis=0)
+        old_kinds[updates] = np.where(moved & whole, RowKind.DELETE, RowKind.UPDATE_BEFORE)
         new_kinds[pairs[moved & whole]] = RowKind.INSERT
     messages = np.concatenate([old_at[keep], new_at])
     order = np.argsort(messages, kind="stable")  # the row before an update comes first: it stands first in both
