@@ -9,6 +9,7 @@ COMMANDS, ISOLATED = "pipeline/coordinator_commands.py", "pipeline/isolated_sink
 REPLANNING = "pipeline/log_replanning.py"
 DISCOVERY, RENEWAL = "pipeline/split_discovery.py", "pipeline/generation_renewal.py"
 REPLANNED = "tests/unit/plan/test_log_replanning.py"
+WHOLE = "tests/unit/runtime/test_whole_copies.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---- changes of schemas
@@ -142,6 +143,30 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         "closing 3",
         "tests/unit/runtime/test_driver_failures.py",
+    ),
+    runtime(
+        "rows of a copy are visible before its end",
+        "pipeline/coordinator_settings.py",
+        "at_end_only=visible_as_a_whole(context, outcome.prepared)",
+        "at_end_only=False",
+        "coordinator_settings 1",
+        WHOLE,
+    ),
+    runtime(
+        "a copy that a log corrects is visible as a whole",
+        "pipeline/coordinator_settings.py",
+        "if context.past.per_split or not",
+        "if not",
+        "coordinator_settings 1",
+        WHOLE,
+    ),
+    runtime(
+        "a savepoint holds the middle of a copy",
+        CLOSING,
+        "if not visible_as_a_whole(state.context, state.prepared):",
+        "if True:",
+        "closing 5",
+        WHOLE,
     ),
     runtime(
         "a stop is forgotten",

@@ -5,7 +5,9 @@ back. (2) A pipeline that ends without success and has a checkpoint to go on fro
 one all of them are dropped. Checkpoint 0 is such a checkpoint if a target with a ledger shows rows as soon as they are
 staged. (3) A pipeline whose last commit is under way is not stopped: no one can call that back, and its end is near.
 One that waits for the next try of it ends: the next driver commits. (4) One that is to be stopped does not begin again,
-nor does one whose job another driver has taken over: it would take back rows of that one.
+nor does one whose job another driver has taken over: it would take back rows of that one. (5) A copy that becomes
+visible as a whole (``coordinator_settings.py``) has no savepoint before its end: that is waited for, or a stop ends the
+copy without one, and the next run copies the table.
 """
 
 from __future__ import annotations
@@ -84,8 +86,7 @@ class Closing:
         self._cancel()
 
     def savepoint(self, name: str, *, stop: bool) -> None:
-        """Take a savepoint; with ``stop``, end the pipeline after it. A copy that becomes visible as a whole has none
-        before its end: it is waited for, or ends without one, and the next run copies the table."""
+        """Take a savepoint; with ``stop``, end the pipeline after it (rule 5)."""
         state = self._state
         if not visible_as_a_whole(state.context, state.prepared):
             if stop:
