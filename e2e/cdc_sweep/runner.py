@@ -17,7 +17,6 @@ from e2e.crash_sweep.report import Outcome
 from e2e.support import (
     IN_PROCESS,
     Process,
-    events,
     failing,
     finish,
     kill_driver,
@@ -59,8 +58,6 @@ class Run:
     def ended(self) -> None:
         """Wait until the tables are equal, and stop the job."""
         for table in self.job.tables:
-            if self._is_refused(table):
-                continue
             try:
                 wait_for(f"{table} to be equal", lambda table=table: self._is_equal(table), EQUAL_SECONDS)
             except AssertionError:
@@ -143,12 +140,6 @@ class Run:
 
     # ---------------------------------------------------------------- the end
 
-    def _is_refused(self, table: str) -> bool:
-        """Whether the copy was killed when a part of it was visible in a target that only appends. The table is ISOLATED
-        with this reason, for another copy would give its rows twice."""
-        causes = (one["cause"]["message"] for one in events(self.job.home, "table_changed") if one.get("cause"))
-        return any(f".{table} was read from one snapshot, which was lost" in cause for cause in causes)
-
     def _is_equal(self, table: str) -> bool:
         """Whether source and target are equal; a driver runs meanwhile: the last one may have met a server that was
         away."""
@@ -164,8 +155,6 @@ class Run:
     def _stop(self) -> None:
         assert self.process is not None
         said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
-        if "is not confirmed" in said.err and any(map(self._is_refused, self.job.tables)):
-            said = seatunnel(self.job.home, "jobs", "cancel", "job")  # a savepoint would lose the rows of that table
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
             if self.process.poll() is None:
