@@ -3,13 +3,17 @@
 A directory that was deleted and created again under the same name may get the very same inode numbers, so these prove
 nothing. The set-up writes the mark, and the last commit removes it. It also lists the content of a file that is
 assembled at the end (``single_file``): nothing else would show that a collected file is missing.
+
+A draft names the owner, because its content may be incomplete: the next run of that owner, which may have another
+mark, removes it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +33,11 @@ class Owner:
     step: str
     table: str
 
+    @property
+    def suffix(self) -> str:
+        """The suffix of its drafts."""
+        return f".{sha256(repr(astuple(self)).encode()).hexdigest()[:8]}.draft"
+
 
 @dataclass(frozen=True, slots=True)
 class DirectoryMark:
@@ -46,9 +55,16 @@ class DirectoryMark:
         """Write the mark once: a repeated set-up keeps the existing one."""
         if not self.is_there():
             self.storage.make_directory(self.root)
-            self.storage.make_directory(str(Path(self.path).parent), private=True)
-            write_json(self.storage, self.path, {**asdict(owner), "collected": []})
+            self.storage.make_directory(self._hidden, private=True)
+            for name in self.storage.names(self._hidden):
+                if name.endswith(owner.suffix):
+                    self.storage.delete(str(Path(self._hidden, name)))
+            write_json(self.storage, self.path, {**asdict(owner), "collected": []}, owner.suffix)
             self.storage.sync_directory(self.root)
+
+    @property
+    def _hidden(self) -> str:
+        return str(Path(self.path).parent)
 
     def is_there(self) -> bool:
         return self.storage.stat(self.path) is not None
@@ -65,7 +81,8 @@ class DirectoryMark:
         return {str(one["name"]): one for one in self._read()["collected"]}
 
     def collect(self, files: dict[str, dict[str, Any]]) -> None:
-        write_json(self.storage, self.path, {**self._read(), "collected": [files[name] for name in sorted(files)]})
+        found = {**self._read(), "collected": [files[name] for name in sorted(files)]}
+        write_json(self.storage, self.path, found, self.owner.suffix)
 
     def _read(self) -> dict[str, Any]:
         with self.storage.open_input(self.path) as file:
@@ -74,14 +91,13 @@ class DirectoryMark:
 
     def others(self) -> list[DirectoryMark]:
         """Marks of other runs in this directory."""
-        hidden = str(Path(self.path).parent)
-        names = self.storage.names(hidden) if self.storage.is_directory(hidden) else []
+        names = self.storage.names(self._hidden) if self.storage.is_directory(self._hidden) else []
         tokens = [found.group(1) for name in names if (found := _NAME.fullmatch(name))]
         return [replace(self, token=token) for token in tokens if token != self.token]
 
     def remove(self) -> None:
         self.storage.delete(self.path)
-        self.storage.delete_empty(str(Path(self.path).parent))
+        self.storage.delete_empty(self._hidden)
 
     def lost(self) -> CannotResumeError:
         return CommitLostError(
@@ -91,9 +107,9 @@ class DirectoryMark:
         )
 
 
-def write_json(storage: LocalFiles, path: str, value: Any) -> None:
-    """Write a complete and durable file."""
-    draft = f"{path}.draft"
+def write_json(storage: LocalFiles, path: str, value: Any, suffix: str = ".draft") -> None:
+    """Write a complete and durable file. ``suffix``: of its draft."""
+    draft = path + suffix
     storage.delete(draft)
     with storage.create(draft) as file:
         file.write(json.dumps(value).encode())
