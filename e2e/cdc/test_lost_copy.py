@@ -104,7 +104,7 @@ def test_a_savepoint_without_its_rows_is_refused_at_once(followed: Followed, poi
     job can be cancelled and goes on. Rows of a copy are visible here because its parts may be of different moments, and
     the copy cannot go on because the next run wants one moment."""
     fill(followed)
-    write(followed, ", source.consistency = per-split")
+    write(followed, f"{SLOWLY}, source.consistency = per-split")
     armed = failing(f"{point}:kill@3", followed.home / "points")
     first = start(followed.home, "run", "job.conf", "--job-id", "job", env=armed, program=IN_PROCESS)
     assert finish(first).code == -9
