@@ -47,9 +47,9 @@ def note_writes(followed: FollowedLog, tables: list[str]) -> None:
     """Let the target keep each row that is written to these tables from now on."""
     execute_here(
         followed,
-        "CREATE TABLE written (name text, source text, seq int)",
+        "CREATE TABLE written (name text, id int, source text, seq int)",
         "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.written "
-        "VALUES (TG_TABLE_NAME, NEW.source, NEW.seq); RETURN NEW; END $$",
+        "VALUES (TG_TABLE_NAME, NEW.id, NEW.source, NEW.seq); RETURN NEW; END $$",
         *(
             f"CREATE TRIGGER keep AFTER INSERT OR UPDATE ON {one} FOR EACH ROW EXECUTE FUNCTION keep()"
             for one in tables
@@ -58,8 +58,8 @@ def note_writes(followed: FollowedLog, tables: list[str]) -> None:
 
 
 def twice(followed: FollowedLog) -> list[tuple[Any, ...]]:
-    """The rows that were written more than once: the workload never writes two with one number."""
-    query = "SELECT name, source, seq, count(*) FROM written GROUP BY 1, 2, 3 HAVING count(*) > 1 LIMIT 5"
+    """The rows that were written more than once: the workload never writes a key twice with one number."""
+    query = "SELECT name, id, source, seq, count(*) FROM written GROUP BY 1, 2, 3, 4 HAVING count(*) > 1 LIMIT 5"
     return here(followed, query)
 
 
