@@ -83,6 +83,15 @@ class Batch:
     def rows(self) -> int:
         return int(self.data.num_rows)
 
+    @property
+    def lacks_cells(self) -> bool:
+        """Whether the source did not send some cell."""
+        if self.absent is None:
+            return False
+        import pyarrow.compute as pc
+
+        return any(pc.any(marks).as_py() for marks in self.absent.columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import __version__
@@ -102,8 +103,11 @@ class RunReporter:
         return json.dumps(event).encode()
 
     def _tables(self, at: float) -> tuple[TableReceipt, ...]:
-        machines = self.drivers[-1].job.pipelines.values() if self.drivers else ()
-        return tuple(one for machine in machines for one in receipts_of(machine, at, ended=False))
+        if not self.drivers:
+            return ()
+        job = self.drivers[-1].job
+        found = (job.closed.get(key) or receipts_of(one, at, ended=False) for key, one in job.pipelines.items())
+        return tuple(chain.from_iterable(found))
 
     def _remember(self, *, ended: bool) -> None:
         with suppress(OSError, SeaTunnelError):

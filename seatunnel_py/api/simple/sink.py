@@ -144,7 +144,7 @@ class _SimpleWriter(Writer):
                 f"table {batch.table}: {self._plugin.name} takes inserts only, and a row is an update or a delete",
                 "drop such rows with the transform FilterRowKind",
             )
-        if batch.absent is not None and any(pc.any(column).as_py() for column in batch.absent.columns):
+        if batch.lacks_cells:
             raise FatalError(
                 f"table {batch.table}: {self._plugin.name} writes whole rows, but the source sent a row without some "
                 "of its cells",

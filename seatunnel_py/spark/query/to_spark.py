@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seatunnel_py.api.batch import Batch
 from seatunnel_py.api.sink import Piece, Sink, WriteContext, Writer
@@ -57,7 +56,7 @@ class Bridge:
 
     def send(self, batch: Batch) -> None:
         """Give a batch to Spark, and the data that Spark cannot carry to the next stage."""
-        if batch.absent is not None and any(pc.any(marks).as_py() for marks in batch.absent.columns):
+        if batch.lacks_cells:
             raise FatalError(
                 f"rows of {batch.table} have cells that the source did not send, and a query would read them as null",
                 "let the source send whole rows",

@@ -73,7 +73,7 @@ def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if batch.absent is not None and any(pc.any(marks).as_py() for marks in batch.absent.columns):
+    if batch.lacks_cells:
         raise FatalError(
             f"table {batch.table}: the source sent rows with absent cells, and files need whole rows",
             "let the source send whole rows, or write into a target that updates rows by key",

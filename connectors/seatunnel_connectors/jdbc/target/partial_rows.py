@@ -80,7 +80,7 @@ def absent_cells(batch: Batch, needed: Sequence[int], shown: str) -> pa.RecordBa
     """The marks of a batch; None: every cell is present. FatalError if a cell of a ``needed`` column is absent: the key
     finds the row, and the version decides whether it applies. Rows before an update are not applied."""
     absent = batch.absent
-    if absent is None or not _has_any(absent):
+    if absent is None or not batch.lacks_cells:
         return None
     applied = None if batch.kinds is None else pc.not_equal(batch.kinds, RowKind.UPDATE_BEFORE.value)
     for at in needed:
@@ -95,13 +95,9 @@ def absent_cells(batch: Batch, needed: Sequence[int], shown: str) -> pa.RecordBa
     return absent
 
 
-def _has_any(absent: pa.RecordBatch) -> bool:
-    return any(pc.any(marks).as_py() for marks in absent.columns)
-
-
 def refuse_absent(batch: Batch, shown: str) -> None:
     """Raise FatalError if cells are absent, for a sink that writes no rows by key."""
-    if batch.absent is not None and _has_any(batch.absent):
+    if batch.lacks_cells:
         raise whole_rows_needed(shown)
 
 

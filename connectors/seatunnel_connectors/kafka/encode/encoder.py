@@ -81,9 +81,7 @@ class Encoder:
 
     def _check_whole(self, batch: Batch) -> None:
         """Refuse absent cells: a record has no earlier value that could stay, and a null would be another value."""
-        import pyarrow.compute as pc
-
-        if batch.absent is not None and any(pc.any(marks).as_py() for marks in batch.absent.columns):
+        if batch.lacks_cells:
             raise FatalError(
                 f"table {batch.table}: the source sent rows with absent cells, and records need whole rows",
                 "let the source send whole rows (PostgreSQL: REPLICA IDENTITY FULL), or write into a target by key",
