@@ -33,7 +33,14 @@ if TYPE_CHECKING:
         SourceCapabilities,
         TransformCapabilities,
     )
-    from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
+    from seatunnel_py.api.factory import (
+        JobMode,
+        OutputTransform,
+        SinkFactory,
+        SourceFactory,
+        StepContext,
+        TransformFactory,
+    )
     from seatunnel_py.api.job_registry import JobRegistry
     from seatunnel_py.api.log_source import BegunLog, FollowedTable, Leftover, LogLag, LogSource
     from seatunnel_py.api.names import Dataset, NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
@@ -218,6 +225,7 @@ __all__ = [
     "NothingToCommit",
     "Options",
     "Outcome",
+    "OutputTransform",
     "Piece",
     "Plain",
     "PluginError",
@@ -324,7 +332,7 @@ _MODULES = {
     "api.batch": "Batch Element Heartbeat Plain Position ReaderEvent Rejected RowKind SchemaChange Skipped "
     "TableStopped TableTruncated TransactionEnd",
     "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
-    "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
+    "api.factory": "JobMode OutputTransform SinkFactory SourceFactory StepContext TransformFactory",
     "api.job_registry": "JobRegistry",
     "api.log_source": "BegunLog FollowedTable Leftover LogLag LogSource",
     "api.names": "Dataset NameRules Naming TargetPlace as_pattern dotted globbed",

@@ -56,13 +56,17 @@ class TransformCapabilities:
 
     ``keeps_keys``: key columns stay unchanged and no row is duplicated. A key that was unique in the source stays
     unique, and a sink may load without looking for duplicates. ``depends_on_change``: the output depends on the kind or
-    the metadata of a change, so it cannot be computed again from the row as the source holds it now.
+    the metadata of a change, so it cannot be computed again from the row as the source holds it now. ``metadata``:
+    names of the metadata of rows that it uses; a source may leave others out. ``before_images``: it uses the row before
+    an update, too (``RowKind.UPDATE_BEFORE``).
     """
 
     determinism: Determinism = Determinism.DETERMINATE
     cardinality: Cardinality = Cardinality.ONE_TO_ONE
     keeps_keys: bool = False
     depends_on_change: bool = False
+    metadata: frozenset[str] = frozenset()
+    before_images: bool = False
 
 
 @dataclass(frozen=True, slots=True)

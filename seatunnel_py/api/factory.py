@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from seatunnel_py.api.job_registry import JobRegistry
 from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
@@ -95,6 +95,11 @@ class SourceFactory(Factory, Generic[SourceO]):
         ``everything``. None: the source has no such options."""
         return None
 
+    def output_transform(self, options: SourceO) -> OutputTransform | None:
+        """Return a transform for all tables of the source, if its options ask for rows in another form. It follows the
+        source in every job; steps that read the source read its output."""
+        return None
+
     @abstractmethod
     def capabilities(self, options: SourceO, context: StepContext) -> SourceCapabilities: ...
 
@@ -132,3 +137,7 @@ class SinkFactory(Factory, Generic[SinkO]):
     @abstractmethod
     def create(self, options: SinkO, table: TableSchema, context: StepContext) -> Sink:
         """Return a sink bound to ``table``. The placeholders in ``options`` are already replaced."""
+
+
+OutputTransform: TypeAlias = tuple[TransformFactory[Any], TransformOptions]
+"""A transform that a source brings along, and its options."""

@@ -90,13 +90,14 @@ class ReadContext:
     more rows by now. If a reader ignores it, the engine stops by the number of rows, provided that the rows come in the
     same order again (``Determinism.DETERMINATE``). ``tolerant``: yield records that cannot be decoded as Rejected if
     reading can continue after them, else raise BadRowsError. ``with_metadata``: a step may use the metadata of batches;
-    otherwise it may be missing. ``before_images``: a target stores the rows before updates, too; otherwise they may be
-    missing."""
+    otherwise it may be missing. ``metadata``: the names that later steps declare (``TransformCapabilities.metadata``).
+    ``before_images``: a later step uses the rows before updates, too; otherwise they may be missing."""
 
     until: Position | None = None
     tolerant: bool = False
     with_metadata: bool = True
     before_images: bool = False
+    metadata: frozenset[str] = frozenset()
 
 
 PLAIN_READ = ReadContext()

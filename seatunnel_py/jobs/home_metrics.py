@@ -45,9 +45,9 @@ def record_of(place: JobDirectory) -> RunRecord | None:
     try:
         if place.path.is_symlink():
             return None
-        about, alive = place.read("job") or {}, place.running
-        receipt = None if alive else place.receipt
-        return run_record(place.job_id, about, place.counters, receipt, alive=alive)
+        about, alive = place.read("job"), place.running
+        receipt = None if alive else place.receipt_of(about)
+        return run_record(place.job_id, about or {}, place.counters_of(about), receipt, alive=alive)
     except (SeaTunnelError, OSError, KeyError, TypeError, ValueError, AttributeError):  # or of a newer version
         return None
 

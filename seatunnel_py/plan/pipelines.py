@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.schema_policy import SchemaBehavior
+from seatunnel_py.api.source import ReadContext
 from seatunnel_py.plan.change_rules import ChangeRule
 from seatunnel_py.plan.graph_nodes import (
     FlowGraph,
@@ -120,9 +121,13 @@ class Pipeline:
         return next((one for vertex in self.vertices if (one := vertex.source) and one.part.is_log), None)
 
     @property
-    def before_images(self) -> bool:
-        """Whether a target stores the rows before updates, too."""
-        return any(node.capabilities.before_images for node in self.sinks)
+    def read_context(self) -> ReadContext:
+        """What its steps need of the rows of its sources."""
+        transforms = [node for one in self.vertices for node in one.nodes if isinstance(node, TransformNode)]
+        images = any(node.capabilities.before_images for node in transforms)
+        images |= any(node.capabilities.before_images for node in self.sinks)
+        names = frozenset(name for node in transforms for name in node.capabilities.metadata)
+        return ReadContext(before_images=images, metadata=names)
 
     @property
     def sinks(self) -> tuple[SinkNode, ...]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seatunnel_py.api.factory import Factory, JobMode, StepContext
+from seatunnel_py.api.factory import Factory, JobMode, SourceFactory, StepContext
 from seatunnel_py.api.job_registry import JobRegistry
 from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.plain_data import STATE_BYTES_MAX
@@ -89,7 +89,8 @@ def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ())
         problems += _unknown_inputs(resolved, file)
     if problems:
         raise JobFileError(tuple(problems))
-    return Job(file, _ordered(resolved, edges, file), (*map(str, notes), *registry.broken))
+    steps = _with_output_transforms(_ordered(resolved, edges, file))
+    return Job(file, steps, (*map(str, notes), *registry.broken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +278,20 @@ def _ordered(steps: list[_Resolved], edges: dict[str, tuple[str, ...]], file: Jo
             )
         waiting = [step for step in waiting if step.id not in done]
     return tuple(done.values())
+
+
+def _with_output_transforms(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps, each source followed by the transform that it brings along: readers of the source read its output."""
+    found: list[Step] = []
+    instead: dict[str, str] = {}
+    for step in steps:
+        found.append(replace(step, inputs=tuple(instead.get(name, name) for name in step.inputs)))
+        if isinstance(step.factory, SourceFactory) and (added := step.factory.output_transform(step.options)):
+            factory, options = added
+            instead[step.id] = made = f"{step.id}-{factory.name}"
+            kind = PluginKind.TRANSFORM
+            found.append(Step(made, kind, factory.name, factory, options, step.node, (step.id,), step.parallelism))
+    return tuple(found)
 
 
 def _parallelism(step: _Resolved, inputs: list[Step], file: JobFile) -> int:

@@ -10,7 +10,7 @@ from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
-from seatunnel_py.api.source import Reader, Source, SourceTable
+from seatunnel_py.api.source import PLAIN_READ, ReadContext, Reader, Source, SourceTable
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
 
@@ -19,7 +19,7 @@ from seatunnel_py.work.bad_rows.limits import ErrorLimits
 class ChainSource:
     """The head of a chain that reads splits; ``resident``: its readers stay open between units; ``ordered``: every read
     returns the same rows in the same order. ``log_tables``: all tables of a log; ``table`` is their first.
-    ``before_images``: as in ``ReadContext``."""
+    ``context``: what later steps need of the rows."""
 
     step: str
     source: Source
@@ -27,7 +27,7 @@ class ChainSource:
     resident: bool = False
     ordered: bool = True
     log_tables: tuple[SourceTable, ...] = ()
-    before_images: bool = False
+    context: ReadContext = PLAIN_READ
 
     @property
     def tables(self) -> tuple[SourceTable, ...]:

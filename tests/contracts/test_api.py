@@ -12,7 +12,7 @@ BegunLog CommitLostError FencedError FollowedTable ForeignLedgerError Leftover L
 SchemaBehavior SchemaEvent SchemaPolicy is_widened
 BadRowsError Batch Cardinality Column ColumnLineage ColumnUse LineageKind CommitContext Committer ConstraintKey ConstraintType Conversion DataType Dataset Detail DetailKind Determinism Effect Element
 Enumerator Failpoint FatalError FixedSplits GenerationLostError Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefusedError NativeSink NativeSource
-COPY_AGAIN NativeWriter CannotResumeError NothingToCommit Options PLAIN_READ Outcome Piece Plain PluginError Position Present
+COPY_AGAIN NativeWriter CannotResumeError NothingToCommit Options PLAIN_READ Outcome OutputTransform Piece Plain PluginError Position Present
 PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand SimpleSink SimpleSource Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath
 TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from seatunnel_connectors.kafka.schemas.protobuf_fields import FieldLink, FieldShape, links_of
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema
-from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions, ValueFormat
+from seatunnel_connectors.kafka.sink.options import RECORD_FORMATS, KafkaSinkOptions, ValueFormat
 from seatunnel_py.api import Column, Conversion, Kind, TableSchema
 from seatunnel_py.formats.form_conversions import check_depth, check_keys, text_conversions
 from seatunnel_py.formats.value_text import TextRules, inner_types
 
 _DELIMITED = (ValueFormat.TEXT, ValueFormat.CSV)
-_BINARY = (ValueFormat.AVRO, ValueFormat.PROTOBUF, ValueFormat.NATIVE)
+_BINARY = {ValueFormat.AVRO, ValueFormat.PROTOBUF, *RECORD_FORMATS}
 
 
 def written(options: KafkaSinkOptions, table: TableSchema) -> tuple[Column, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from seatunnel_connectors.copied_rows import as_copied
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, literal, quote, sessions
 from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcReader, JdbcSource, hints_of
 from seatunnel_connectors.mysql_cdc.log_places import mark_before_copy
@@ -77,6 +78,9 @@ class BinlogCopyReader(JdbcReader):
     """Reads a range again up to the key where it ended, not up to its number of rows, which may have changed."""
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
+        return as_copied(self._read(split, start, context), context)
+
+    def _read(self, split: Split, start: Position | None, context: ReadContext) -> Iterator[Element]:
         if context.until is None:
             yield from super().read(split, start, context)
             return

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from seatunnel_connectors.debezium_json.settings import SETTINGS
+
 ACCEPTED = frozenset(
     {
         "include.schema.changes", "snapshot.locking.mode", "snapshot.isolation.mode", "snapshot.fetch.size",
@@ -47,11 +49,12 @@ REFUSED: Mapping[str, str] = {
 def check_settings(given: Mapping[str, str]) -> None:
     """Raise ValueError for settings that should have an effect, or that Debezium does not have either."""
     problems = []
+    known = ACCEPTED | SETTINGS
     for name in sorted(given):
         if name in REFUSED:
             problems.append(f"{name!r} has no effect here; {REFUSED[name]}")
-        elif name not in ACCEPTED:
-            near = difflib.get_close_matches(name, [*ACCEPTED, *REFUSED], n=1)
+        elif name not in known:
+            near = difflib.get_close_matches(name, [*known, *REFUSED], n=1)
             problems.append(f"{name!r} is not known" + (f"; did you mean {near[0]!r}?" if near else "; leave it out"))
     if problems:
         raise ValueError("; ".join(problems))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from seatunnel_connectors.jdbc.url import Address
-    from seatunnel_py.api import Plain, Source, StepContext
+    from seatunnel_py.api import OutputTransform, Plain, Source, StepContext
 
 
 def _address(options: BinlogCdcOptions) -> Address:
@@ -52,6 +52,11 @@ class MysqlCdcFactory(SourceFactory[BinlogCdcOptions]):
         if options.start is BinlogStart.SNAPSHOT_ONLY:
             return SourceCapabilities(determinism=Determinism.DETERMINATE)
         return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
+
+    def output_transform(self, options: BinlogCdcOptions) -> OutputTransform | None:
+        from seatunnel_connectors.debezium_json.factory import documents_of
+
+        return documents_of(options)
 
     def create(self, options: BinlogCdcOptions, context: StepContext) -> Source:
         from seatunnel_connectors.mysql_cdc.source import BinlogCdcSource, BinlogTablesSource, stop_of

@@ -60,9 +60,11 @@ def batches(block: TableBlock, schema: TableSchema, context: ReadContext) -> Ite
         return
     keep[[one.row for one in misfits]] = False
     if keep.all():
-        yield Batch(schema.path, data, kinds=pa.array(kinds))
+        yield Batch(schema.path, data, kinds=pa.array(kinds), metadata=block.metadata)
     elif keep.any():
-        yield Batch(schema.path, data.filter(pa.array(keep)), kinds=pa.array(kinds[keep]))
+        mask = pa.array(keep)
+        metadata = {name: values.filter(mask) for name, values in block.metadata.items()}
+        yield Batch(schema.path, data.filter(mask), kinds=pa.array(kinds[keep]), metadata=metadata)
     if misfits:
         yield _rejected(data, misfits, schema)
 

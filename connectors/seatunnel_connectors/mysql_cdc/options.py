@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import field_validator
 
+from seatunnel_connectors.debezium_json.settings import Database
+from seatunnel_connectors.debezium_json.source_options import SETTINGS_DOC, DocumentOptions
 from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.mysql_cdc.debezium_settings import check_settings
 from seatunnel_connectors.mysql_cdc.server_id import given_server_id
@@ -44,13 +46,6 @@ class Cascades(StrEnum):
     REFUSE = "refuse"
 
 
-class RowFormat(StrEnum):
-    """The form of rows."""
-
-    DEFAULT = "DEFAULT"
-    DEBEZIUM = "COMPATIBLE_DEBEZIUM_JSON"
-
-
 class CapturedTableConfig(Options):
     """One entry of ``table-names-config``."""
 
@@ -61,8 +56,10 @@ class CapturedTableConfig(Options):
     )
 
 
-class BinlogCdcOptions(SourceOptions, SchemaChangeOptions):
+class BinlogCdcOptions(SourceOptions, SchemaChangeOptions, DocumentOptions):
     """Options of the sources MySQL-CDC and MariaDB-CDC."""
+
+    server: ClassVar[tuple[Database, str]] = ("mysql", "mysql_binlog_source")
 
     url: str = option(fallback=("base-url",), doc="address of the server: jdbc:mysql://host/db, jdbc:mariadb://host/db")
     username: str | None = option(
@@ -139,8 +136,9 @@ class BinlogCdcOptions(SourceOptions, SchemaChangeOptions):
         "plan names the key; seatunnel reconcile finds rows that stay. refuse: they are left out of the job, with the "
         "key's name",
     )
-    format: RowFormat = option(RowFormat.DEFAULT, doc="DEFAULT; COMPATIBLE_DEBEZIUM_JSON is refused")
-    debezium: dict[str, str] = option({}, doc="accepted; settings that would change rows are refused with a remedy")
+    debezium: dict[str, str] = option(
+        {}, doc=f"settings of Debezium; those that would change rows are refused with a remedy; {SETTINGS_DOC}"
+    )
     properties: dict[str, str] = option({}, doc="parameters of the connection")
     connect_timeout_ms: int = option(
         30_000, key="connect.timeout.ms", ge=1, doc="timeout of a connection attempt, in milliseconds"
@@ -218,20 +216,13 @@ class BinlogCdcOptions(SourceOptions, SchemaChangeOptions):
             given_server_id(text)
         return text
 
-    @field_validator("debezium")
-    @classmethod
-    def _settings_have_no_effect(cls, given: dict[str, str]) -> dict[str, str]:
-        check_settings(given)
-        return given
-
     @field_validator("start", mode="before")
     @classmethod
     def _snapshot_has_two_names(cls, chosen: Any) -> Any:
         return BinlogStart.SNAPSHOT_ONLY if str(chosen).lower() == "snapshot" else chosen
 
-    @field_validator("format")
+    @field_validator("debezium")
     @classmethod
-    def _rows_are_rows(cls, chosen: RowFormat) -> RowFormat:
-        if chosen is not RowFormat.DEFAULT:
-            raise ValueError(f"{chosen} is not supported; use DEFAULT, and a sink that writes debezium_json")
-        return chosen
+    def _settings_are_known(cls, given: dict[str, str]) -> dict[str, str]:
+        check_settings(given)
+        return given

@@ -27,6 +27,7 @@ from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, LogTableChange, RowsBlock
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
+from seatunnel_connectors.mysql_cdc.reading.row_places import METADATA
 from seatunnel_connectors.mysql_cdc.reading.table_starts import TableStarts
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, TableDefinition
@@ -112,7 +113,9 @@ class BinlogReader(Reader):
             {}, starts.captured, mariadb=server.mariadb, server_version=server.version, fold_names=server.fold_names
         )
         until = place.bound if context.until is None else BinlogPosition.of(context.until.value)
-        reader = LogReader(history, begin, options=self._decode, starts=starts, until=until)
+        reader = LogReader(
+            history, begin, options=self._decode, starts=starts, until=until, metadata=context.metadata & METADATA
+        )
         now, flushed = begin, time.monotonic()
         while not reader.ended:
             for change in _changes(reader, dump, flushed):

@@ -6,6 +6,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from seatunnel_connectors.debezium_json.settings import SETTINGS
+
 MEANT: Mapping[str, tuple[str, str]] = {
     "slot.name": ("slot_name", "slot.name"),
     "slot.drop.on.stop": ("slot_drop", "slot.drop"),
@@ -84,7 +86,7 @@ def _problem(name: str, text: str, options: Mapping[str, object]) -> str:
             return f"{name} = {text} is not supported; use {' or '.join(_VALUES[name])}"
         other = options.get(attribute, value)
         return f"{name} = {text}, but {key} = {other}: give only one" if other != value else ""
-    if name in ACCEPTED:
+    if name in ACCEPTED or name in SETTINGS:
         return ""
-    near = difflib.get_close_matches(name, [*MEANT, *ACCEPTED, *REFUSED], n=1)
+    near = difflib.get_close_matches(name, [*MEANT, *ACCEPTED, *SETTINGS, *REFUSED], n=1)
     return f"{name} is not known" + (f"; did you mean {near[0]!r}?" if near else "; leave it out")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from seatunnel_connectors.jdbc.url import Address
-    from seatunnel_py.api import Plain, Source, StepContext
+    from seatunnel_py.api import OutputTransform, Plain, Source, StepContext
 
 
 def _address(options: PostgresCdcOptions) -> Address:
@@ -51,6 +51,11 @@ class PostgresCdcFactory(SourceFactory[PostgresCdcOptions]):
         if options.start is StartupMode.SNAPSHOT_ONLY:
             return SourceCapabilities(determinism=Determinism.DETERMINATE)
         return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
+
+    def output_transform(self, options: PostgresCdcOptions) -> OutputTransform | None:
+        from seatunnel_connectors.debezium_json.factory import documents_of
+
+        return documents_of(options)
 
     def create(self, options: PostgresCdcOptions, context: StepContext) -> Source:
         from seatunnel_connectors.postgres_cdc.source import PostgresCdcSource, TablesOnlySource, names_of, stop_of

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogPosition, TableRows
+from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogPosition, TableRows, Transactions
 from seatunnel_py.api import Batch, Position, RowKind, SchemaChange, TablePath, TableStopped
 
 Mask = npt.NDArray[np.bool_]
@@ -47,23 +48,31 @@ def has_reached(place: LogPosition, until: LogPosition) -> bool:
 @dataclass(frozen=True, slots=True)
 class RowFilter:
     """Chooses the rows of a block that count. ``starts``: by table, the position of the first commit that counts;
-    ``given``: the place up to which its rows were given before."""
+    ``given``: the place up to which its rows were given before. ``metadata``: names of the metadata
+    that batches get."""
 
     starts: Mapping[TablePath, int]
     until: LogPosition | None = None
     given: Mapping[TablePath, LogPosition] = field(default_factory=dict)
+    metadata: frozenset[str] = frozenset()
 
     def batches(self, block: Block) -> Iterator[Batch]:
         """A batch for each table with rows that count, none with an end."""
         commits = np.asarray(block.transactions.commit)
         for rows in block.rows:
             kept, absent = self._kept(rows, commits), _absent(rows)
+            if not kept.any():
+                continue
+            metadata = _metadata(rows, block.transactions, self.metadata)
             if kept.all():
-                yield Batch(rows.table.path, rows.data, kinds=rows.kinds, absent=absent)
-            elif kept.any():
-                mask = pa.array(kept)
-                absent = None if absent is None else absent.filter(mask)
-                yield Batch(rows.table.path, rows.data.filter(mask), kinds=rows.kinds.filter(mask), absent=absent)
+                yield Batch(rows.table.path, rows.data, kinds=rows.kinds, absent=absent, metadata=metadata)
+                continue
+            mask = pa.array(kept)
+            yield Batch(
+                rows.table.path, rows.data.filter(mask), kinds=rows.kinds.filter(mask),
+                absent=None if absent is None else absent.filter(mask),
+                metadata={name: values.filter(mask) for name, values in metadata.items()},
+            )  # fmt: skip
 
     def _kept(self, rows: TableRows, commits: npt.NDArray[np.int64]) -> Mask:
         commit = commits[np.asarray(rows.transactions)]
@@ -87,6 +96,26 @@ def _before(place: LogPosition, commit: npt.NDArray[np.int64], rows: TableRows) 
     if place.index:
         inside |= (commit == place.open_commit) & (np.asarray(rows.order) < place.index)
     return inside
+
+
+def _metadata(rows: TableRows, transactions: Transactions, names: frozenset[str]) -> dict[str, pa.Array]:
+    """The metadata of these names, of each row. Times are those of commits, in milliseconds since 1970; positions of
+    the log are those of commits, too."""
+    return {name: _METADATA[name](rows, transactions) for name in sorted(names & _METADATA.keys())}
+
+
+def _times(rows: TableRows, transactions: Transactions) -> pa.Array:
+    return pc.divide(transactions.time, 1000).take(rows.transactions)
+
+
+_METADATA: Mapping[str, Callable[[TableRows, Transactions], pa.Array]] = {
+    "EventTime": _times,
+    "SourceTimestamp": _times,
+    "TransactionId": lambda rows, of: of.xid.cast(pa.string()).take(rows.transactions),
+    "TransactionOrder": lambda rows, _: rows.order,
+    "Lsn": lambda rows, of: of.commit.take(rows.transactions),
+    "SnapshotRow": lambda rows, _: pa.repeat(False, len(rows.order)),
+}
 
 
 def _absent(rows: TableRows) -> pa.RecordBatch | None:

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationInfo, field_validator, model_validator
 
+from seatunnel_connectors.debezium_json.settings import Database
+from seatunnel_connectors.debezium_json.source_options import SETTINGS_DOC, DocumentOptions
 from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.postgres_cdc.debezium_settings import check_settings, meant
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of
@@ -77,12 +79,6 @@ class SlotDrop(StrEnum):
     WHEN_FINISHED = "when-finished"
 
 
-class LogRowForm(StrEnum):
-    """The form of rows."""
-
-    DEFAULT = "DEFAULT"
-
-
 class PublicationMode(StrEnum):
     """Whether the source creates its publication."""
 
@@ -101,8 +97,10 @@ class OutputPlugin(StrEnum):
     WAL2JSON_RDS_STREAMING = "wal2json_rds_streaming"
 
 
-class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
+class PostgresCdcOptions(SourceOptions, SchemaChangeOptions, DocumentOptions):
     """Options of the Postgres-CDC source."""
+
+    server: ClassVar[tuple[Database, str]] = ("postgresql", "postgres_cdc_source")
 
     url: str = option(fallback=("base-url",), doc="address of the database: jdbc:postgresql://host/db")
     username: str | None = option(None, fallback=("user",), doc="user to connect as; it needs the right to replicate")
@@ -199,7 +197,6 @@ class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
         "UTC", key="server-time-zone", doc="accepted; timestamps with a time zone are read exactly"
     )
     exactly_once: bool = option(False, doc="accepted; copy and log are always joined exactly")
-    format: LogRowForm = option(LogRowForm.DEFAULT, doc="accepted; rows are rows, and a sink writes debezium_json")
     int_type_narrowing: bool = option(True, doc="accepted; PostgreSQL has no type for which it counts")
     even_upper: float = option(
         100.0, key="chunk-key.even-distribution.factor.upper-bound", gt=0,
@@ -226,7 +223,7 @@ class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
     debezium: dict[str, str] = option(
         {},
         doc="settings of Debezium: slot.name, publication.name, publication.autocreate.mode, plugin.name and "
-        "snapshot.mode mean the options; settings that would change rows are refused with a remedy",
+        "snapshot.mode mean the options; settings that would change rows are refused with a remedy; " + SETTINGS_DOC,
     )
 
     @property
@@ -310,13 +307,6 @@ class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
         if text is not None:
             lsn_of(text)
         return text
-
-    @field_validator("format", mode="before")
-    @classmethod
-    def _rows_are_rows(cls, chosen: Any) -> Any:
-        if str(chosen).upper() != LogRowForm.DEFAULT:
-            raise ValueError(f"{chosen} is not supported; use DEFAULT, and a sink that writes debezium_json")
-        return chosen
 
     @field_validator("debezium")
     @classmethod

@@ -199,7 +199,7 @@ class SlotReader(Reader):
     def _elements(self, log: ReadAhead, place: LogPlace, begin: LogPosition, context: ReadContext) -> Iterator[Element]:
         starts = {path: position for path, position in place.starts if path in self._tables}
         given = {path: to for path, to in place.given if path in starts and not has_reached(begin, to)}
-        self._counting = RowFilter(starts, given=given)
+        self._counting = RowFilter(starts, given=given, metadata=context.metadata)
         limit = ReadLimit(None if context.until is None else place_of(context.until), place.bound)
         relations = RelationCache(
             PooledTypes(self._address), self._address.database, self._key, partial(self._wants, frozenset(starts))

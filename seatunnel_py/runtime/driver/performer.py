@@ -139,7 +139,7 @@ class Performer:
                 if vertex.id in effect.vertices:
                     chain = chain_of(
                         vertex, effect.setups, context.job, context.settings.exchange,
-                        before_images=context.pipeline.before_images,
+                        context=context.pipeline.read_context,
                     )  # fmt: skip
                     self._running_engine.register(chain)
         except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table

@@ -53,8 +53,7 @@ class Series:
         """Add the samples of a histogram."""
         counted = list(accumulate(sums["buckets"]))
         metric, shown = self._metrics[name], label_text(**labels)
-        for bound, value in zip(_BOUNDS, counted, strict=True):
-            metric.add(value, f"{shown},{bound}", "_bucket")
+        metric.extend([(f"{shown},{bound}", value) for bound, value in zip(_BOUNDS, counted, strict=True)], "_bucket")
         metric.add(float(sums["sum"]), shown, "_sum")
         metric.add(counted[-1], shown, "_count")
 
@@ -115,20 +114,19 @@ def _add_job(found: Series, job: str, runs: list[RunRecord], current: list[RunRe
 
 
 def _add_tables(found: Series, job: str, runs: list[RunRecord], current: list[RunRecord]) -> None:
-    states = Counter(table.state for run in current for table in run.tables if table.state)
-    for state in TableState if states else ():
-        found.add("tables", states[state.value], job=job, state=state.value)
+    numbers = Counter(table.state for run in current for table in run.tables if table.state)
+    for state in TableState if numbers else ():
+        found.add("tables", numbers[state.value], job=job, state=state.value)
     for run in current:
         named = set(run.labelled or ())
-        for table in run.tables:
-            if table.state and table.table in named:
-                found.add("table_state", 1, job=job, table=table.table, state=table.state)
-    sums = _sums(runs)
-    shown = {label: label_text(job=job, **({"table": label} if label else {})) for label in sums}
+        states = ((one.table, one.state) for one in run.tables if one.state and one.table in named)
+        samples = ((label_text(job=job, table=table, state=state), 1) for table, state in states)
+        found["table_state"].extend(samples)
+    sums = [
+        (label_text(job=job, **({"table": label} if label else {})), counts) for label, counts in _sums(runs).items()
+    ]
     for name, key in _COUNTS.items():
-        metric = found[name]
-        for label, counts in sums.items():
-            metric.add(counts[key], shown[label])
+        found[name].extend([(shown, counts[key]) for shown, counts in sums])
 
 
 def _sums(runs: Iterable[RunRecord]) -> Mapping[str, Mapping[str, int]]:

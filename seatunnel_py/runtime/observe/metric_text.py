@@ -33,6 +33,13 @@ class Metric:
         shown = value if type(value) is int else _number(value)
         self.lines.append(f"{self.name}{suffix}{{{labels}}} {shown}\n" if labels else f"{self.name}{suffix} {shown}\n")
 
+    def extend(self, samples: Iterable[tuple[str, int]], suffix: str = "") -> None:
+        """Add many samples, as pairs of labels and a whole number."""
+        start = f"{self.name}{suffix}"
+        self.lines.extend(
+            [f"{start}{{{labels}}} {value}\n" if labels else f"{start} {value}\n" for labels, value in samples]
+        )
+
 
 def text_of(metrics: Iterable[Metric]) -> str:
     """The document, of metrics with samples."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import CommitContext, Setup
+from seatunnel_py.api.source import ReadContext
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
@@ -53,10 +54,10 @@ def chain_of(
     job: JobIdentity,
     exchange: str,
     *,
-    before_images: bool,
+    context: ReadContext,
 ) -> Chain:
-    """The chain of a vertex. ``setups``: set-ups of the sinks by node id; ``exchange``: a URL; ``before_images``: as in
-    ``ReadContext``, for its source."""
+    """The chain of a vertex. ``setups``: set-ups of the sinks by node id; ``exchange``: a URL; ``context``: what
+    the steps of its pipeline need of the rows of its source."""
     transforms: list[ChainTransform | ChainSql] = []
     for node in vertex.nodes:
         if isinstance(node, TransformNode):
@@ -72,7 +73,7 @@ def chain_of(
         job.job_id,
         job.lineage,
         job.incarnation,
-        _head(vertex, exchange, before_images),
+        _head(vertex, exchange, context),
         tuple(transforms),
         sinks,
         output,
@@ -83,12 +84,12 @@ def chain_of(
     )
 
 
-def _head(vertex: PlannedVertex, exchange: str, before_images: bool) -> ChainSource | ChainChannel | ChainQuery:
+def _head(vertex: PlannedVertex, exchange: str, context: ReadContext) -> ChainSource | ChainChannel | ChainQuery:
     first = vertex.nodes[0]
     if isinstance(first, SourceNode):
         resident = first.capabilities.resident and vertex.retry is None
         ordered = first.capabilities.determinism is Determinism.DETERMINATE
-        return ChainSource(first.step.id, first.source, first.table, resident, ordered, first.log_tables, before_images)
+        return ChainSource(first.step.id, first.source, first.table, resident, ordered, first.log_tables, context)
     if vertex.query is not None:
         schemas = dict(vertex.query.inputs)
         inputs = tuple((channel.id, channel.name, schemas[channel.name]) for channel in vertex.inputs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from seatunnel_py.api.batch import (
@@ -27,7 +27,7 @@ from seatunnel_py.api.batch import (
     TransactionEnd,
 )
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
-from seatunnel_py.api.source import ReadContext, Reader, Split, read_with
+from seatunnel_py.api.source import Reader, Split, read_with
 from seatunnel_py.errors import BadRowsError, FatalError
 from seatunnel_py.nouns import counted
 from seatunnel_py.work import failpoints
@@ -188,7 +188,7 @@ class Flow:
         reader = head.reader()
         expect_instance(f"reader of {type(head.source).__name__}", reader, Reader)
         with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
-        context = ReadContext(self.unit.until, self.tolerant, with_metadata, head.before_images)
+        context = replace(head.context, until=self.unit.until, tolerant=self.tolerant, with_metadata=with_metadata)
         try:
             elements = expect_iterable(
                 f"read of {type(reader).__name__}", read_with(reader, split, self.unit.start, context)

@@ -84,10 +84,12 @@ class LogPlace:
     def changes(
         self, definitions: dict[Name, TableDefinition] | None = None, start: BinlogPosition | None = None, *,
         options: DecodeOptions | None = None, before: bool = True, request: DumpRequest | None = None,
-        history: TableHistory | None = None,
+        history: TableHistory | None = None, metadata: frozenset[str] = frozenset(),
     ) -> Iterator[LogChange]:  # fmt: skip
         """All changes since ``start``, up to the log's end. Names, types and charsets come from ``definitions``."""
-        reader = LogReader(history or self.history(definitions), start or self.start, options=options, before=before)
+        reader = LogReader(
+            history or self.history(definitions), start or self.start, options=options, before=before, metadata=metadata
+        )
         dump = DumpSession(self.address, request or self.request(start))
         try:
             while not dump.ended:

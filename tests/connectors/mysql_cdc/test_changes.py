@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import resource
+import time
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ from seatunnel_connectors.mysql_cdc.failures import StatementLoggedError
 from seatunnel_connectors.mysql_cdc.reading.changes import LogIdle, LogTransactionEnd, RowsBlock, TableBlock, XaDecided
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
+from seatunnel_connectors.mysql_cdc.reading.row_places import METADATA
 from tests.connectors.mysql_cdc.log_place import LogPlace, blocks, cause_of, replayed, rows_of
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), n DECIMAL(12,3), b LONGTEXT)"
@@ -172,6 +175,36 @@ def test_a_position_inside_of_a_transaction(log: LogPlace) -> None:
             assert rows_of(blocks(list(log.changes(definitions, replace(position, rows=1))))) == whole[count + 1 :]
 
 
+def test_metadata_is_the_same_from_any_position(log: LogPlace) -> None:
+    """A row's place does not depend on where reading begins, also inside of an event."""
+    log.run(TABLE)
+    start = log.end()
+    log.run(
+        "INSERT INTO t (id) VALUES (1), (2), (3), (4)",
+        "BEGIN",
+        "UPDATE t SET v = 'y'",
+        "DELETE FROM t",
+        "COMMIT",
+    )
+    definitions = log.definitions("t")
+
+    def told(start: BinlogPosition) -> list[dict[str, Any]]:
+        found = blocks(list(log.changes(definitions, start, metadata=METADATA)))
+        rows = [pa.table(dict(one.metadata)).to_pylist() for one in found]
+        return [row for one in rows for row in one]
+
+    whole = told(start)
+    assert {name for row in whole for name in row} == METADATA
+    assert [row["BinlogRow"] for row in whole] == [0, 1, 2, 3, 0, 0, 1, 1, 2, 2, 3, 3, 0, 1, 2, 3]
+    places = [(row["BinlogFile"], row["BinlogPos"]) for row in whole]
+    assert places == sorted(places) and len(set(places)) == 3
+    transactions = [row["Gtid"] for row in whole]
+    assert transactions == [row["TransactionId"] for row in whole] and len(set(transactions)) == 2
+    assert all(abs(row["EventTime"] / 1000 - time.time()) < 60 and row["EventTime"] % 1000 == 0 for row in whole)
+    for rows in (1, 2, 3):
+        assert told(replace(start, rows=rows)) == whole[rows:]
+
+
 def test_a_transaction_of_any_size_takes_bounded_memory(log: LogPlace) -> None:
     """F-C15: a block ends inside of it."""
     log.run("CREATE TABLE t (id INT PRIMARY KEY, v CHAR(200)) CHARACTER SET latin1")
@@ -248,4 +281,4 @@ def test_batches_are_valid_arrow(log: LogPlace) -> None:
     for block in blocks(list(log.changes(log.definitions("t")))):
         assert isinstance(block.rows.data, pa.RecordBatch)
         block.rows.data.validate(full=True)
-        assert len(block.times) == block.rows.data.num_rows == len(block.rows.kinds)
+        assert block.rows.data.num_rows == len(block.rows.kinds) and not block.metadata

@@ -24,6 +24,7 @@ from seatunnel_connectors.kafka.sink.options import (
     FIELD_TOPIC,
     IS_LEDGER,
     NO_TOPIC,
+    RECORD_FORMATS,
     TOPIC,
     KafkaSinkOptions,
     ValueFormat,
@@ -53,8 +54,8 @@ class Encoder:
         import pyarrow as pa
 
         self._check_whole(batch)
-        native = self.options.format is ValueFormat.NATIVE
-        columns = native_records(batch.data) if native else self._parts(batch)
+        is_record = self.options.format in RECORD_FORMATS
+        columns = native_records(batch.data) if is_record else self._parts(batch)
         if self.options.partition is not None:
             columns["partition"] = pa.array([self.options.partition] * batch.rows, pa.int32())
         if self.options.timestamp is not None:
@@ -113,8 +114,8 @@ class Encoder:
                 return self._avro(batch, names)
             case ValueFormat.PROTOBUF:
                 return self._protobuf(batch, names)
-            case ValueFormat.NATIVE:
-                raise AssertionError("a native record's value is a column")
+            case ValueFormat.NATIVE | ValueFormat.COMPATIBLE_DEBEZIUM_JSON:
+                raise AssertionError("the record's value is a column")
         return enveloped(self.options.format, self._documents(batch, names), batch.kinds)
 
     def _keys(self, batch: Batch) -> Any:
@@ -221,8 +222,8 @@ def check_fields(options: KafkaSinkOptions, table: TableSchema, message: Message
     if options.format is ValueFormat.AVRO:
         record_of(column for column in table.columns if column.name in options.value_fields(table.names))
     check_forms(options, table)
-    if options.format is ValueFormat.NATIVE:
-        check_native(table)
+    if options.format in RECORD_FORMATS:
+        check_native(table, options.format)
     if message is not None:
         _check_message(options, table, message)
     if not options.value_fields(table.names):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
@@ -40,8 +40,11 @@ class ValueFormat(StrEnum):
     MAXWELL_JSON = "maxwell_json"
     OGG_JSON = "ogg_json"
     NATIVE = "native"
+    COMPATIBLE_DEBEZIUM_JSON = "compatible_debezium_json"
 
 
+RECORD_FORMATS = frozenset({ValueFormat.NATIVE, ValueFormat.COMPATIBLE_DEBEZIUM_JSON})
+"""Rows are records already: columns are their parts."""
 CHANGE_FORMATS = frozenset(
     {ValueFormat.DEBEZIUM_JSON, ValueFormat.CANAL_JSON, ValueFormat.MAXWELL_JSON, ValueFormat.OGG_JSON}
 )
@@ -52,8 +55,9 @@ class KafkaSinkOptions(SinkOptions):
     """Options of the Kafka sink."""
 
     topic: str = option(
-        naming=Naming.PLAIN, min_length=1, doc="topic to write to; ${field} takes the topic of each row from a field"
-    )
+        naming=Naming.PLAIN, min_length=1, doc="topic to write to; ${field} takes the topic of each row from a field. "
+        "Default with compatible_debezium_json: ${topic}",
+    )  # fmt: skip
     bootstrap_servers: str = option(
         key="bootstrap.servers", min_length=1, doc="brokers as host:port, separated by commas"
     )
@@ -85,6 +89,13 @@ class KafkaSinkOptions(SinkOptions):
         for name in ("protobuf_schema", "protobuf_message_name")
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _documents_name_their_topics(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "topic" not in data and _is_compatible(data.get("format")):
+            return {**data, "topic": "${topic}"}
+        return data
+
     @model_validator(mode="after")
     def _fits_together(self) -> KafkaSinkOptions:
         if self.partition is not None and self.assign_partitions:
@@ -92,9 +103,9 @@ class KafkaSinkOptions(SinkOptions):
         if self.assign_partitions and self.format in (ValueFormat.AVRO, ValueFormat.PROTOBUF):
             raise ValueError(f"assign_partitions looks for texts, which records of {self.format} do not hold")
         chosen = ("partition_key_fields", "kafka_headers_fields", "kafka_message_value_fields", "assign_partitions")
-        for name in chosen if self.format is ValueFormat.NATIVE else ():
+        for name in chosen if self.format in RECORD_FORMATS else ():
             if getattr(self, name):
-                raise ValueError(f"{name}: records of the format native have their parts in columns of those names")
+                raise ValueError(f"{name}: records of the format {self.format} have their parts in columns")
         if self.assign_partitions and self.topic_field:
             raise ValueError("assign_partitions needs one topic, whose partitions are known when the job starts")
         return self
@@ -108,7 +119,7 @@ class KafkaSinkOptions(SinkOptions):
     @property
     def gives_keys(self) -> bool:
         """True if records may have keys."""
-        return bool(self.partition_key_fields) or self.format is ValueFormat.NATIVE
+        return bool(self.partition_key_fields) or self.format in RECORD_FORMATS
 
     @property
     def message_bytes_max(self) -> int:
@@ -122,3 +133,7 @@ class KafkaSinkOptions(SinkOptions):
     def value_fields(self, names: Sequence[str]) -> tuple[str, ...]:
         """The fields of a record's value."""
         return self.kafka_message_value_fields or tuple(name for name in names if name not in self.kafka_headers_fields)
+
+
+def _is_compatible(form: object) -> bool:
+    return str(form).casefold() == ValueFormat.COMPATIBLE_DEBEZIUM_JSON.value

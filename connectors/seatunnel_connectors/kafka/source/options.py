@@ -43,7 +43,6 @@ class TopicFormat(StrEnum):
     COMPATIBLE_KAFKA_CONNECT_JSON = "compatible_kafka_connect_json"
 
 
-NOT_YET = (TopicFormat.COMPATIBLE_DEBEZIUM_JSON,)
 WITHOUT_SCHEMA = (TopicFormat.JSON, TopicFormat.TEXT, TopicFormat.NATIVE, TopicFormat.PROTOBUF)
 """Formats that need no columns in the job file: they have their own, or one column for the text."""
 
@@ -138,8 +137,11 @@ class TopicOptions(Options):
 
     @model_validator(mode="after")
     def _fits_together(self) -> TopicOptions:
-        if self.format in NOT_YET:
-            raise ValueError(f"the format {self.format} is not supported yet")
+        if self.format is TopicFormat.COMPATIBLE_DEBEZIUM_JSON:
+            raise ValueError(
+                f"the format {self.format} is one of the sink: read such documents as debezium_json, or pass them on "
+                "as native"
+            )
         if self.pattern:
             try:
                 name_pattern(self.topic or "")

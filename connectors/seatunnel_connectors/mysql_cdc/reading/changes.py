@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableBlock:
-    """Rows of one table under one definition. ``times`` holds the second since 1970 of each row's event."""
+    """Rows of one table under one definition. ``metadata`` holds a value per row, by name."""
 
     name: Name
     definition: TableDefinition
     version: int
     rows: RowImages
-    times: pa.Int64Array
+    metadata: Mapping[str, pa.Array]
 
 
 @dataclass(frozen=True, slots=True)

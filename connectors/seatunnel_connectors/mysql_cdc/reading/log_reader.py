@@ -37,6 +37,7 @@ from seatunnel_connectors.mysql_cdc.reading.changes import (
 )
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_tracker import LogTracker
+from seatunnel_connectors.mysql_cdc.reading.row_places import EventPlace
 from seatunnel_connectors.mysql_cdc.reading.rows_collector import RowsCollector
 from seatunnel_connectors.mysql_cdc.reading.table_starts import TableStarts
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Statement, StatementKind
@@ -48,7 +49,8 @@ _PLAIN = {"BEGIN": StatementKind.BEGIN, "COMMIT": StatementKind.COMMIT}
 
 class LogReader:
     """``before = False`` drops the images before updates. ``starts``: tables that count from later places of the log.
-    ``until``: the place where reading ends, an end that an earlier reader has yielded; ``ended``: it was reached."""
+    ``until``: the place where reading ends, an end that an earlier reader has yielded; ``ended``: it was reached.
+    ``metadata``: names of the metadata that blocks get."""
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class LogReader:
         parser: EventParser | None = None,
         starts: TableStarts | None = None,
         until: BinlogPosition | None = None,
+        metadata: frozenset[str] = frozenset(),
     ) -> None:
         self._history = history
         self._starts = starts
@@ -69,7 +72,8 @@ class LogReader:
         self.ended = self._is_at_end()
         if starts is not None:
             starts.reach(*start.place[:2], history)
-        self._rows = RowsCollector(history, options or DecodeOptions(), before=before)
+        self._rows = RowsCollector(history, options or DecodeOptions(), before=before, metadata=metadata)
+        self._needs_places = bool(metadata)
         self._transactions = 0
         self._moved = False
         self._xa: XaId | None = None
@@ -171,7 +175,8 @@ class LogReader:
             if given is None:
                 return
             skip = max(skip, given)
-        self._taken_in_transaction += self._rows.add(event, skip)
+        place = EventPlace.of(track) if self._needs_places else None
+        self._taken_in_transaction += self._rows.add(event, skip, place)
 
     def _table_map(self, event: TableMap) -> Iterator[LogChange]:
         while (change := self._opened(event)) is not None:

@@ -140,12 +140,7 @@ class LogTracker:
 
     def transaction(self) -> str:
         """The id of the last transaction that ended; its end's position where the log has no ids."""
-        last = self.last_transaction
-        if isinstance(last, MariadbGtid):
-            return str(last.gtid)
-        if last is not None and last.number:
-            return ":".join(filter(None, (last.uuid, last.tag, str(last.number))))
-        return f"{self.file}:{self.begin}"
+        return transaction_text(self.last_transaction) or f"{self.file}:{self.begin}"
 
     def position(self) -> BinlogPosition:
         """The position after everything that was read."""
@@ -156,3 +151,12 @@ class LogTracker:
             return BinlogPosition(self.file, self.begin, self.gtids, 0, self.skip_rows, self.server)
         rows = self.skip_rows if self.events <= self.skip_events else 0
         return BinlogPosition(self.file, self.begin, self.gtids, max(self.events, self.skip_events), rows, self.server)
+
+
+def transaction_text(found: MysqlGtid | MariadbGtid | None) -> str | None:
+    """The id of a transaction; None: the log has none for it."""
+    if isinstance(found, MariadbGtid):
+        return str(found.gtid)
+    if found is None or not found.number:
+        return None
+    return ":".join(filter(None, (found.uuid, found.tag, str(found.number))))

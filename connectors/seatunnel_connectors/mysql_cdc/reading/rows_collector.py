@@ -10,6 +10,7 @@ from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.events import RowsEvent
 from seatunnel_connectors.mysql_cdc.log.table_map import TableMap
 from seatunnel_connectors.mysql_cdc.reading.changes import TableBlock
+from seatunnel_connectors.mysql_cdc.reading.row_places import EventPlace, metadata_of
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHistory
@@ -25,23 +26,28 @@ _DUMMY_ID = 0xFFFFFF
 
 @dataclass(slots=True)
 class _Open:
-    """A captured table of the current file, and its events that wait. ``skip`` rows of the first one are known."""
+    """A captured table of the current file, and its events that wait, with their places if these are wanted. ``skip``
+    rows of the first one are known."""
 
     name: Name
     definition: TableDefinition
     decoder: TableDecoder
     version: int
     events: list[RowsEvent] = field(default_factory=list)
+    places: list[EventPlace] = field(default_factory=list)
     skip: int = 0
 
 
 class RowsCollector:
     """State: the tables of the current file by their numbers, and the events that wait to be decoded."""
 
-    def __init__(self, history: TableHistory, options: DecodeOptions, *, before: bool) -> None:
+    def __init__(
+        self, history: TableHistory, options: DecodeOptions, *, before: bool, metadata: frozenset[str]
+    ) -> None:
         self._history = history
         self._options = options
         self._before = before
+        self._metadata = metadata
         self._by_id: dict[int, tuple[TableMap, _Open | None]] = {}
         self._open: dict[Name, list[_Open]] = {}
         self._bytes = 0
@@ -106,8 +112,8 @@ class RowsCollector:
         known = self._by_id.get(event.table_id)
         return None if known is None else (known[0].database, known[0].table)
 
-    def add(self, event: RowsEvent, skip: int) -> int:
-        """Take an event; 1 if it belongs to a captured table."""
+    def add(self, event: RowsEvent, skip: int, place: EventPlace | None = None) -> int:
+        """Take an event; 1 if it belongs to a captured table. ``place``: given for all, or for none."""
         known = self._by_id.get(event.table_id)
         if known is None:
             if event.table_id == _DUMMY_ID and not len(event.body):
@@ -119,6 +125,8 @@ class RowsCollector:
         if skip:
             opened.skip = skip
         opened.events.append(event)
+        if place is not None:
+            opened.places.append(place)
         self._bytes += len(event.body)
         self._events += 1
         return 1
@@ -134,18 +142,15 @@ class RowsCollector:
         return tuple(one for one in found if one.rows.data.num_rows)
 
     def _decoded(self, opened: _Open) -> TableBlock:
-        import numpy as np
-        import pyarrow as pa
-
         events, opened.events = opened.events, []
+        places, opened.places = opened.places, []
+        skip, opened.skip = opened.skip, 0
         rows = opened.decoder.decode(events, before=self._before)
         counts = list(rows.events)
-        if opened.skip:
-            rows, counts = _without(rows, opened.skip, counts)
-            opened.skip = 0
-        seconds = np.array([event.header.timestamp for event in events], np.int64)
-        times = pa.array(np.repeat(seconds, counts))
-        return TableBlock(opened.name, opened.definition, opened.version, rows, times)
+        if skip:
+            rows, counts = _without(rows, skip, counts)
+        metadata = metadata_of(self._metadata, events, places, counts, skip) if places else {}
+        return TableBlock(opened.name, opened.definition, opened.version, rows, metadata)
 
 
 def _same(one: TableMap, other: TableMap) -> bool:

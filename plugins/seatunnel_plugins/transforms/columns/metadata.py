@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from seatunnel_py.api import (
     Column,
     ColumnLineage,
     DataType,
+    Determinism,
     Kind,
     Rejected,
     StepContext,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STRING, BIGINT, INT = DataType(Kind.STRING), DataType(Kind.BIGINT), DataType(Kind.INT)
+BOOLEAN = DataType(Kind.BOOLEAN)
 
 KEYS = {
     "Database": STRING,
@@ -48,6 +51,11 @@ KEYS = {
     "BinlogPos": BIGINT,
     "BinlogRow": INT,
     "Gtid": STRING,
+    "ServerId": BIGINT,
+    "Lsn": BIGINT,
+    "TransactionId": STRING,
+    "TransactionOrder": BIGINT,
+    "SnapshotRow": BOOLEAN,
     "FilePath": STRING,
     "FileCreateTime": BIGINT,
     "FileUpdateTime": BIGINT,
@@ -56,8 +64,10 @@ KEYS = {
     "Attempt": INT,
 }
 """Metadata keys and the types of their columns. Times are milliseconds since 1970."""
+EVENT_TIME, DELAY = "EventTime", "Delay"
 
 
+ROW_KIND = "RowKind"
 NAMES = ("Database", "Schema", "Table")
 """Keys whose values are the same for all rows of a table."""
 
@@ -92,12 +102,23 @@ class Metadata(Transform):
             case _ if key in NAMES:
                 named = {"Database": path.database, "Schema": path.schema, "Table": path.table}[key]
                 return pa.repeat(pa.scalar(named or None, arrow), batch.rows)
-            case "RowKind":
+            case _ if key == ROW_KIND:
                 return kind_texts(batch, KindStyle.SHORT)
+            case _ if key == DELAY and EVENT_TIME in batch.metadata:
+                return _delays(batch.metadata[EVENT_TIME])
             case _ if key in batch.metadata:
                 return batch.metadata[key].cast(arrow)
             case _:
                 return pa.nulls(batch.rows, arrow)
+
+
+def _delays(times: pa.Array) -> pa.Array:
+    """Milliseconds from each time until now; a clock that is behind gives 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    now = pa.scalar(time.time_ns() // 1_000_000, pa.int64())
+    return pc.max_element_wise(pc.subtract(now, times), pa.scalar(0, pa.int64()), skip_nulls=False)
 
 
 class MetadataFactory(TransformFactory[MetadataOptions]):
@@ -106,7 +127,14 @@ class MetadataFactory(TransformFactory[MetadataOptions]):
     options = MetadataOptions
 
     def capabilities(self, options: MetadataOptions) -> TransformCapabilities:
-        return TransformCapabilities(depends_on_change=not options.metadata_fields.keys() <= {*NAMES})
+        keys = options.metadata_fields.keys()
+        needed = frozenset({EVENT_TIME if key == DELAY else key for key in keys} - {*NAMES, ROW_KIND})
+        return TransformCapabilities(
+            # The delay of a row is another one if its unit is repeated.
+            Determinism.INDETERMINATE if DELAY in keys else Determinism.DETERMINATE,
+            depends_on_change=not keys <= {*NAMES},
+            metadata=needed,
+        )
 
     def create(self, options: MetadataOptions, table: TableSchema, context: StepContext) -> Metadata:
         fields = options.metadata_fields

@@ -62,7 +62,12 @@ class FilterRowKindFactory(TransformFactory[FilterRowKindOptions]):
     options = FilterRowKindOptions
 
     def capabilities(self, options: FilterRowKindOptions) -> TransformCapabilities:
-        return TransformCapabilities(cardinality=Cardinality.FILTER, keeps_keys=True, depends_on_change=True)
+        return TransformCapabilities(
+            cardinality=Cardinality.FILTER,
+            keeps_keys=True,
+            depends_on_change=True,
+            before_images="UPDATE_BEFORE" in (options.include_kinds or ()),
+        )
 
     def create(self, options: FilterRowKindOptions, table: TableSchema, context: StepContext) -> FilterRowKind:
         named = frozenset(RowKind[name] for name in options.include_kinds or options.exclude_kinds or ())

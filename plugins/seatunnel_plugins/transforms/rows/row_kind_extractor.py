@@ -73,7 +73,7 @@ class RowKindExtractorFactory(TransformFactory[RowKindExtractorOptions]):
     options = RowKindExtractorOptions
 
     def capabilities(self, options: RowKindExtractorOptions) -> TransformCapabilities:
-        return TransformCapabilities(depends_on_change=True)
+        return TransformCapabilities(depends_on_change=True, before_images=True)
 
     def create(self, options: RowKindExtractorOptions, table: TableSchema, context: StepContext) -> RowKindExtractor:
         field = options.custom_field_name

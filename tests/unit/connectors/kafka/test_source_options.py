@@ -72,7 +72,10 @@ def test_entries_of_a_list_need_no_names_of_their_own() -> None:
         ({"start_mode": "specific_offsets", "start_mode.offsets": {"orders": 1}}, "'orders' is not topic-partition"),
         ({"start_mode": "specific_offsets", "start_mode.offsets": {"orders-0": -1}}, "orders-0 is below 0"),
         ({"format": "protobuf"}, "protobuf_schema is required when format is protobuf"),
-        ({"format": "compatible_debezium_json"}, "the format compatible_debezium_json is not supported yet"),
+        (
+            {"format": "compatible_debezium_json"},
+            "the format compatible_debezium_json is one of the sink: read such documents as debezium_json",
+        ),
         ({"format": "avro"}, "the format avro needs a schema"),
         ({"avro_schema": "{}"}, "avro_schema is only for the format avro"),
         ({"strip_schema_registry_header": True}, "only for the formats avro and protobuf"),

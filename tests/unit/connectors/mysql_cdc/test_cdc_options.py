@@ -41,7 +41,13 @@ def test_names_of_seatunnel_are_understood() -> None:
         ({"stop.mode": "specific"}, "stop.specific-offset.file"),
         ({"stop.mode": "specific", "stop.specific-offset.file": "log.1"}, "stop.specific-offset.pos"),
         ({"stop.mode": "timestamp"}, "stop.timestamp"),
-        ({"format": "COMPATIBLE_DEBEZIUM_JSON"}, "use DEFAULT"),
+        ({"format": "COMPATIBLE_JSON"}, "COMPATIBLE_DEBEZIUM_JSON"),
+        ({"schema": {"fields": {"a": "int"}}}, "schema: the columns are those of the tables"),
+        ({"debezium": {"topic.prefx": "srv"}}, "did you mean 'topic.prefix'"),
+        (
+            {"format": "COMPATIBLE_DEBEZIUM_JSON", "debezium": {"value.converter.schemas.enable": "on"}},
+            "value.converter.schemas.enable = on is not supported; use true or false",
+        ),
         ({"server-id": "5408-5400"}, "write 5400 or 5400-5408"),
         ({"server-id": "none"}, "write 5400 or 5400-5408"),
         ({"debezium": {"snapshot.mode": "never"}}, "set startup.mode"),
@@ -60,6 +66,20 @@ def test_a_setting_of_debezium_is_accepted_or_refused() -> None:
         with pytest.raises(ValueError, match="has no effect here") as raised:
             check_settings({name: "x"})
         assert remedy in str(raised.value)
+
+
+def test_the_page_of_seatunnel_about_documents_is_understood() -> None:
+    """Names in any case, and the schema that older pages ask for."""
+    texts = dict.fromkeys(("topic", "key", "value"), "string")
+    settings = {
+        "key.converter.schemas.enable": "false",
+        "database.server.name": "shop",
+        "include.schema.changes": "true",
+    }
+    found = options(format="compatible_debezium_json", schema={"fields": texts}, debezium=settings).documents
+
+    assert found is not None and options(debezium=settings).documents is None
+    assert (found.database, found.server, found.key_schema, found.value_schema) == ("mysql", "shop", False, True)
 
 
 def test_the_first_id_of_a_range_is_used() -> None:

@@ -107,7 +107,11 @@ def test_other_settings_of_debezium_are_refused(settings: dict[str, str], said: 
         ({"stop.mode": "specific"}, "stop.specific-offset.lsn is required"),
         ({"stop.mode": "specific", "stop.specific-offset.lsn": "17"}, "write it as 16/B374D848"),
         ({"stop.mode": "timestamp"}, "stop.timestamp is required"),
-        ({"format": "COMPATIBLE_DEBEZIUM_JSON"}, "use DEFAULT, and a sink that writes debezium_json"),
+        ({"debezium": {"value.converter.schema.enable": "false"}}, "did you mean 'value.converter.schemas.enable'"),
+        (
+            {"format": "COMPATIBLE_DEBEZIUM_JSON", "debezium": {"binary.handling.mode": "text"}},
+            "binary.handling.mode = text is not supported; use bytes, base64, base64-url-safe, hex",
+        ),
         ({"slot.drop": "when-finished", "slot.reuse": "true", "slot.name": "a"}, "drops a slot that the job has made"),
         ({"slot.drop": "when-finished", "startup.mode": "earliest"}, "drops a slot that the job has made"),
         ({"slot.drop": "when-finished", "startup.mode": "snapshot"}, "drops a slot that the job has made"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from seatunnel_plugins.transforms.rows.row_kind_extractor import RowKindExtracto
 from seatunnel_plugins.transforms.tables.table_filter import TableFilterFactory
 from seatunnel_plugins.transforms.tables.table_merge import TableMergeFactory
 from seatunnel_plugins.transforms.tables.table_rename import TableRenameFactory
-from seatunnel_py.api import Cardinality
+from seatunnel_py.api import Cardinality, Determinism
 
 PEOPLE = table(key=("id",), id="int", name="string", age="int")
 ALL_KINDS = [0, 1, 2, 3]
@@ -182,9 +183,22 @@ def test_metadata_becomes_columns() -> None:
     names = {"Database": "d", "Schema": "s", "Table": "t", "RowKind": "k", "EventTime": "e", "Delay": "w"}
     transform = make(MetadataFactory, schema, metadata_fields=names)
 
-    found = one(transform, rows(schema, (1,), (2,), kinds=[0, 3], EventTime=[1700, None]))
+    found = values(one(transform, rows(schema, (1,), (2,), kinds=[0, 3], EventTime=[1700, None])))
 
-    assert values(found) == [(1, "db", "sch", "t", "+I", 1700, None), (2, "db", "sch", "t", "-D", None, None)]
+    assert [row[:-1] for row in found] == [(1, "db", "sch", "t", "+I", 1700), (2, "db", "sch", "t", "-D", None)]
+    assert abs(found[0][-1] - (time.time() * 1000 - 1700)) < 60_000 and found[1][-1] is None
+
+
+def test_metadata_names_what_it_needs() -> None:
+    """A source gives only that: the rest would cost time for each row."""
+    options = MetadataFactory.options(metadata_fields={"Table": "t", "RowKind": "k", "Lsn": "l", "Delay": "w"})
+    found = MetadataFactory().capabilities(options)
+
+    assert found.metadata == {"Lsn", "EventTime"} and found.determinism is Determinism.INDETERMINATE
+    assert RowKindExtractorFactory().capabilities(RowKindExtractorFactory.options()).before_images
+    kinds = [{"include_kinds": ["UPDATE_BEFORE"]}, {"include_kinds": ["INSERT"]}, {"exclude_kinds": ["DELETE"]}]
+    asked = [FilterRowKindFactory().capabilities(FilterRowKindFactory.options(**one)) for one in kinds]
+    assert [one.before_images for one in asked] == [True, False, False]
 
 
 @pytest.mark.parametrize(
