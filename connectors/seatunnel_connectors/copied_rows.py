@@ -1,13 +1,21 @@
-"""Marks rows that are copied before a log is followed."""
+"""Marks rows that are copied without a log, or before it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from seatunnel_py.api import Batch, Element, ReadContext
+from seatunnel_connectors.jdbc.source.source import JdbcReader
+from seatunnel_py.api import PLAIN_READ, Batch, Element, Position, ReadContext, Split
 
 SNAPSHOT_ROW = "SnapshotRow"
+
+
+class CopyReader(JdbcReader):
+    """Reads splits as Jdbc does, and marks their rows."""
+
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
+        return as_copied(super().read(split, start, context), context)
 
 
 def as_copied(elements: Iterable[Element], context: ReadContext) -> Iterator[Element]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
 from seatunnel_py.api import (
     FatalError,
@@ -23,6 +23,7 @@ from seatunnel_py.api import (
     option,
 )
 
+OLDER_NAME = "include.schema.changes"
 _FURTHER = ("schema_behavior", "schema_include", "schema_exclude", "schema_log_bytes", "schema_tables")
 _KINDS = ", ".join(SchemaEvent)
 _ONCE = "{include} and {exclude} name the same change"
@@ -63,7 +64,7 @@ class SchemaChangeOptions(Options):
         False,
         key="schema-changes.enabled",
         doc="follow changes of columns and truncations; false: a table that changes is ISOLATED with the difference, "
-        "and the others are followed",
+        "and the others are followed. Older name: include.schema.changes in debezium",
     )
     schema_behavior: SchemaBehavior = option(
         SchemaBehavior.EVOLVE,
@@ -105,6 +106,16 @@ class SchemaChangeOptions(Options):
             lambda given, _: set(_named(given, "schema_include")).isdisjoint(_named(given, "schema_exclude")),
         ),
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older_name(cls, data: Any) -> Any:
+        """``include.schema.changes`` in the block ``debezium`` is the older name of ``schema-changes.enabled``, which
+        counts where both are given."""
+        settings = data.get("debezium") if isinstance(data, Mapping) else None
+        if isinstance(settings, Mapping) and str(settings.get(OLDER_NAME)).lower() == "true":
+            return {"schema_changes": True, **data}
+        return data
 
     @property
     def schema_policy(self) -> SchemaPolicy:

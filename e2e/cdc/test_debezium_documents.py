@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import psycopg
+import pytest
 from psycopg.rows import dict_row
 
 from e2e.cdc.following_job import SECONDS, FollowingJob
@@ -15,7 +16,7 @@ from e2e.cdc.test_mariadb_cdc import FollowedLog, logged
 from e2e.cdc.test_mariadb_cdc import followed as followed_log
 from e2e.cdc.test_postgres_cdc import Followed, followed, logical
 from e2e.cdc.workload import WHOLE, Workload
-from e2e.support import kill_driver, wait_alive, write_job
+from e2e.support import finish, kill_driver, wait_alive, write_job
 from tests.connectors.kafka.sink_support import records
 from tests.servers.kafka import KafkaServer
 
@@ -195,3 +196,23 @@ def test_metadata_of_changes_and_of_copied_rows(followed: Followed) -> None:
     assert changed["lsn"] > inserted[0]["lsn"] == inserted[1]["lsn"]
     assert all(before - 1 <= one["eventtime"] / 1000 <= time.time() + 1 for one in (changed, *inserted))
     assert all(0 <= one["delay"] < 60_000 for one in (changed, *inserted))
+
+
+@pytest.mark.parametrize("of", ["followed", "followed_log"])
+def test_copies_alone_are_documents_in_files_too(of: str, request: pytest.FixtureRequest) -> None:
+    """Other sinks get the columns topic, key and value."""
+    job: Followed | FollowedLog = request.getfixturevalue(of)
+    job.write(source=f", startup.mode = snapshot-only, format = COMPATIBLE_DEBEZIUM_JSON, debezium {{ {BARE} }}")
+    source, _ = (job.home / "job.conf").read_text().split("sink {")
+    path = f"{job.home}/files/${{table_name}}"
+    write_job(job.home, f'{source} sink {{ LocalFile {{ path = "{path}", file_format_type = json }} }}')
+    ended = finish(job.run())
+    assert ended.code == 0, (job.home / "errors").read_text()
+
+    (folder,) = (job.home / "files").glob("orders")
+    rows = [json.loads(line) for file in folder.glob("*.json") for line in file.read_text().splitlines()]
+    assert {one["topic"].rpartition(".")[2] for one in rows} == {"orders"} and {*rows[0]} == {"topic", "key", "value"}
+    values = [json.loads(one["value"]) for one in rows]
+    assert {(one["op"], one["source"]["snapshot"], one["ts_ms"]) for one in values} == {("r", "true", None)}
+    assert sorted(one["after"]["id"] for one in values) == list(range(1, 1001))
+    assert [json.loads(one["key"])["id"] for one in rows] == [one["after"]["id"] for one in values]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from e2e.conformance import content, followed, servers, topics
+from e2e.conformance import content, followed, followed_mysql, servers, topics
 from e2e.conformance.content import Check
 
 SURPLUS = "fields beyond the columns of the schema are refused; surplus_fields = drop is the switch"
@@ -281,6 +281,21 @@ EXPECTATIONS: Mapping[str, Expectation] = {
         )
         for job, tables in followed.PG_JOBS.items()
     },
+    **{
+        f"connector-cdc-mysql/{job}": Expectation(
+            passes=True,
+            prepare=followed_mysql.tables,
+            check=followed_mysql.equal(source, target),
+            changes=tuple(followed_mysql.changes(source)),
+        )
+        for job, (source, target) in followed_mysql.JOBS.items()
+    },
+    "connector-cdc-mysql/mysqlcdc_to_mysql_with_schema_change_exactly_once": Expectation(
+        passes=True,
+        prepare=followed_mysql.tables,
+        check=followed_mysql.equal(followed_mysql.PRODUCTS, followed_mysql.PRODUCTS_COPY),
+        changes=tuple(followed_mysql.altered()),
+    ),
 }
 
 

@@ -63,7 +63,7 @@ def judge(directory: Path, scratch: Path, only: str = "") -> Iterator[Judged]:
     wanted = entries(directory, only)
     texts = {entry.name: (directory / entry.job).read_text() for entry in wanted}
     kinds = {entry.name: servers_of(texts[entry.name]) for entry in wanted}
-    reasons = {entry.name: entry.skipped_because(texts[entry.name]) or _alone(entry, texts) for entry in wanted}
+    reasons = {entry.name: entry.skipped_because or _alone(entry, texts) for entry in wanted}
     needed = {kind for entry in wanted if not reasons[entry.name] for kind in kinds[entry.name]}
     shutil.copytree(directory / "data" / "read", scratch / "read")
     with started(needed) as servers:

@@ -16,7 +16,7 @@ import psycopg
 from e2e.conformance.models import model_server
 from e2e.conformance.topics import Kafka
 from tests.servers.kafka import KafkaServer
-from tests.servers.mariadb import MariadbServer
+from tests.servers.mariadb import ROW_LOG, MariadbServer
 from tests.servers.ports import LOOPBACK
 from tests.servers.postgres import PostgresServer
 from tests.servers.process import ServerMissing
@@ -369,7 +369,7 @@ def started(kinds: set[str]) -> Iterator[Servers]:
                 missing["postgresql"] = str(error)
         if "mysql" in kinds:
             try:
-                mysql = Mysql(stack.enter_context(MariadbServer.running()))
+                mysql = Mysql(stack.enter_context(MariadbServer.running(settings=ROW_LOG)))
                 mysql.create()
             except ServerMissing as error:
                 missing["mysql"] = str(error)

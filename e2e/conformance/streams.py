@@ -18,7 +18,8 @@ ON_SPARK = (
     "batch_cancel_task_1.conf",
     "unify_flink_table_env_param_fakesource_to_console.conf",
     "postgrescdc_to_postgres.conf",
-)  # the second has a query, the third a resident worker
+    "mysqlcdc_to_mysql.conf",
+)  # the second and the last have a query, the third a resident worker
 
 
 def run(case: Case, home: Path, is_out: Callable[[str], bool]) -> CaseOutcome:

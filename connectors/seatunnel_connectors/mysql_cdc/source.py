@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from seatunnel_connectors.copied_rows import CopyReader
 from seatunnel_connectors.jdbc.dataset_names import table_dataset
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
@@ -201,6 +202,9 @@ class BinlogTablesSource(JdbcSource):
     def tables(self) -> Sequence[Found]:
         assert self.of is not None, "it was made of a step"
         return self.of.described()
+
+    def reader(self, table: SourceTable) -> Reader:
+        return CopyReader(self.address, table)
 
 
 def _jdbc_options(options: BinlogCdcOptions) -> JdbcSourceOptions:

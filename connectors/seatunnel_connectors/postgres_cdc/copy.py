@@ -7,27 +7,17 @@ and the log may lack its large values (TOAST). So splits by blocks take such row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from seatunnel_connectors.copied_rows import as_copied
+from seatunnel_connectors.copied_rows import CopyReader
 from seatunnel_connectors.jdbc.dialect import Snapshot
 from seatunnel_connectors.jdbc.postgres.read.reader import MOVED_SINCE
 from seatunnel_connectors.jdbc.postgres.read.snapshot import PostgresSnapshot
-from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcReader, JdbcSource
+from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcSource
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
 from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION, SlotKeepers
-from seatunnel_py.api import (
-    PLAIN_READ,
-    Element,
-    Enumerator,
-    Plain,
-    Position,
-    ReadContext,
-    Reader,
-    SourceTable,
-    Split,
-)
+from seatunnel_py.api import Enumerator, Plain, Reader, SourceTable, Split
 
 SLOT = "slot"
 """Key of a split's payload: the name of the slot with the changes after it."""
@@ -49,13 +39,6 @@ class CopySource(JdbcSource):
 
     def reader(self, table: SourceTable) -> Reader:
         return CopyReader(self.address, table)
-
-
-class CopyReader(JdbcReader):
-    """Reads splits as Jdbc does, and marks their rows."""
-
-    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
-        return as_copied(super().read(split, start, context), context)
 
 
 class CopyEnumerator(JdbcEnumerator):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from seatunnel_connectors.copied_rows import CopyReader
 from seatunnel_connectors.jdbc.dataset_names import table_dataset
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.postgres.connection.session import statements
@@ -226,6 +227,9 @@ class TablesOnlySource(JdbcSource):
     def tables(self) -> Sequence[Found]:
         assert self.of is not None, "it was made of a step"
         return self.of.described()
+
+    def reader(self, table: SourceTable) -> Reader:
+        return CopyReader(self.address, table)
 
 
 def names_of(options: PostgresCdcOptions, job_id: str, step: str, store: str) -> LogNames:

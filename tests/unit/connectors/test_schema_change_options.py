@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions
 from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions
+from seatunnel_connectors.schema_change_options import SchemaChangeOptions
 from seatunnel_py.api import (
     FatalError,
     Options,
@@ -101,3 +103,15 @@ def test_a_table_can_stop_while_others_are_followed(of: Any) -> None:
     assert isinstance(found, Options)
     assert found.schema_policy_of(POSTGRES).stops  # type: ignore[attr-defined]
     assert not found.schema_policy_of(OTHER).stops  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("made", [of_postgres, of_mysql])
+def test_the_older_name_of_schema_changes_counts_where_it_stands_alone(
+    made: Callable[..., SchemaChangeOptions],
+) -> None:
+    on, off = ({"debezium": {"include.schema.changes": value}} for value in (True, "false"))
+
+    assert [made(**given).schema_changes for given in (on, off, {})] == [True, False, False]
+    assert made(debezium={"include": {"schema": {"changes": "TRUE"}}}).schema_changes
+    newer = "schema-changes.enabled"
+    assert [made(**on, **{newer: False}).schema_changes, made(**off, **{newer: True}).schema_changes] == [False, True]
