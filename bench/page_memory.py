@@ -37,7 +37,7 @@ START_SECONDS_MAX = 30.0
 @contextmanager
 def browser(folder: Path) -> Iterator[tuple[int, str]]:
     """A browser of its own; its process and the address of its debugger."""
-    words = [str(find("chromium")), "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={folder}", *WORDS]
+    words = [str(find()), "--headless", "--remote-debugging-port=0", f"--user-data-dir={folder}", *WORDS]
     process = subprocess.Popen([*words, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until = time.monotonic() + START_SECONDS_MAX

@@ -26,7 +26,7 @@ def chromium() -> Iterator[Browser]:
     """A browser with a fresh profile."""
     expect.set_options(timeout=20_000)  # machines of a CI may be slow
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(find("chromium")), args=list(WORDS))
+        browser = playwright.chromium.launch(executable_path=str(find()), args=list(WORDS))
         try:
             yield browser
         finally:

@@ -23,7 +23,7 @@ NEEDED: dict[str, tuple[Callable[[str], Path], tuple[str, ...]]] = {
     "kafka": (kafka.find, ("mvn", "java")),
     "redis": (redis.find, ("redis-server",)),
     "spin": (spin.find, ("spin", "gcc")),
-    "chromium": (chromium.find, ("chromium",)),
+    "chromium": (chromium.find, (chromium.PROGRAM,)),
 }
 
 

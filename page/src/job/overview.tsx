@@ -18,14 +18,11 @@ const EVERY_MS = 2000;
 
 export function OverviewTab({ head, live }: { head: RunHead; live: LiveRun | undefined }) {
   const run = encodeURIComponent(head.job_id);
-  const { is, next } = standing(head, now.value);
   const points = useRatePoints(live);
   const turn = useSlowly(live);
   return (
     <>
-      <p class={`sentence tone-line-${tally(head.tables).bad > 0 || !["RUNNING", "SUCCESS"].includes(head.state) ? "warn" : "good"}`}>
-        {is} {next ? <strong>{next}.</strong> : head.state === "RUNNING" || head.state === "SUCCESS" ? "There is nothing to do." : null}
-      </p>
+      <Sentence head={head} />
       <Totals head={head} live={live} />
       <div class="overview">
         <div class="column">
@@ -36,6 +33,16 @@ export function OverviewTab({ head, live }: { head: RunHead; live: LiveRun | und
         <TablesCard run={run} head={head} live={live} turn={turn} />
       </div>
     </>
+  );
+}
+
+/** What the run does, and what to do next. A part of its own: it is drawn again each second, and the tab is not. */
+function Sentence({ head }: { head: RunHead }) {
+  const { is, next } = standing(head, now.value);
+  return (
+    <p class={`sentence tone-line-${tally(head.tables).bad > 0 || !["RUNNING", "SUCCESS"].includes(head.state) ? "warn" : "good"}`}>
+      {is} {next ? <strong>{next}.</strong> : head.state === "RUNNING" || head.state === "SUCCESS" ? "There is nothing to do." : null}
+    </p>
   );
 }
 

@@ -181,11 +181,19 @@ interface LineProps {
   report: (progress: Progress) => void;
 }
 
+// Parts of their own: they are drawn again each second, and their line is not.
+
+function Took({ run }: { run: RunRow }) {
+  const alive = run.state === "RUNNING" || run.state === "STALLED";
+  return <>{duration(alive ? now.value - run.started : run.seconds)}</>;
+}
+
+function Next({ run }: { run: RunRow }) {
+  return <>{standing(run, now.value).next || <span class="faint">–</span>}</>;
+}
+
 function RunLine({ run, at, chosen, choose, report }: LineProps) {
   const { all, bad } = tally(run.tables);
-  const alive = run.state === "RUNNING" || run.state === "STALLED";
-  const took = alive ? now.value - run.started : run.seconds;
-  const { next } = standing(run, now.value);
   return (
     <tr id={`run-${at}`} class={chosen ? "chosen" : undefined} onClick={choose}>
       <td>
@@ -206,9 +214,11 @@ function RunLine({ run, at, chosen, choose, report }: LineProps) {
         {all > 1 ? <span class="sub num">{bad > 0 ? `${count(bad)} of ${count(all)} ${run.tables?.ISOLATED ? "isolated" : "failed"}` : counted(all, "table")}</span> : null}
       </td>
       <td class="right num" title={count(run.rows_read)}>{brief(run.rows_read)}</td>
-      <td class="right num">{duration(took)}</td>
+      <td class="right num">
+        <Took run={run} />
+      </td>
       <td>{run.started ? <Ago at={run.started} /> : <span class="faint">–</span>}</td>
-      <td class="next-cell">{run.fault ? <Name text={run.fault} most={80} /> : next || <span class="faint">–</span>}</td>
+      <td class="next-cell">{run.fault ? <Name text={run.fault} most={80} /> : <Next run={run} />}</td>
       <td class="acts-cell">
         <RunActs run={run.job_id} state={run.state} report={report} compact />
       </td>

@@ -54,7 +54,7 @@ function Head() {
         <Light />
         <button type="button" class="quiet" onClick={switchZone} title={zone.value === "UTC" ? "times are in UTC; show them in the zone of this browser" : "times are in the zone of this browser; show them in UTC"}>
           <span class="unseen">times in </span>
-          {offset(now.value, zone.value)}
+          <Offset />
         </button>
         <button type="button" class="quiet" onClick={switchTheme} title="colours: as the system has them, light, dark">
           {theme.value === "system" ? "auto" : theme.value}
@@ -110,6 +110,11 @@ function LostBar() {
       </button>
     </div>
   );
+}
+
+/** The offset of the zone. A part of its own: it is drawn again each second, and the frame is not. */
+function Offset() {
+  return <>{offset(now.value, zone.value)}</>;
 }
 
 /** Several servers have one home: this one reads and takes orders, and another one acts on them. */

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 EVERY_SECONDS = 1.0
-TABLES_EACH_SECOND = 500
+TABLES_EACH_SECOND = 400
 BEAT_SECONDS = 10.0
 LOOK_SECONDS = 0.01  # 1/50 of the time between two calls
 
