@@ -74,7 +74,9 @@ def test_documents_of_postgresql(followed: Followed, kafka: KafkaServer) -> None
     to_kafka(followed, kafka, server)
     with Workload(followed.source_dsn, (WHOLE, "orders"), 7):
         kill_again(followed, 2)
-    process = followed.run("--restore", "latest")
+        process = followed.run("--restore", "latest")
+        followed.wait_followed()
+        time.sleep(1.0)  # the log has changes, however long the copy took
 
     for table in (WHOLE, "orders"):
         topic = f"{server}.public.{table}"
@@ -135,7 +137,9 @@ def test_documents_of_mariadb_have_their_schema(followed_log: FollowedLog, kafka
     to_kafka(followed_log, kafka, server, ', topic = "${topic}"')
     with MariadbWorkload(followed_log.connection(), ("items",), 3):
         kill_again(followed_log, 2)
-    process = followed_log.run("--restore", "latest")
+        process = followed_log.run("--restore", "latest")
+        followed_log.wait_followed()
+        time.sleep(1.0)  # the log has changes, however long the copy took
     topic = f"{server}.{followed_log.source}.items"
     names = ("id", "source", "seq", "note")
     rows = {one[0]: dict(zip(names, one, strict=True)) for one in followed_log.run_there("SELECT * FROM items")}
