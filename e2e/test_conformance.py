@@ -14,7 +14,7 @@ DIRECTORY = Path(os.environ.get("SEATUNNEL_CONFORMANCE") or Path(__file__).paren
 
 
 @pytest.mark.conformance
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1_500)
 @pytest.mark.skipif(
     not (DIRECTORY / "index.json").is_file(),
     reason="no conformance directory: SEATUNNEL_CONFORMANCE names it, else ../shared/conformance is looked for",

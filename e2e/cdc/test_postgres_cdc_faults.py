@@ -112,4 +112,5 @@ def test_a_source_without_its_slot_stops_alone(followed: Followed) -> None:
     with followed.pair.connect(followed.pair.source) as db:
         db.execute("UPDATE lines SET seq = -1 WHERE id = 1")
     wait_alive(process, "lines to be equal", lambda: followed.equal("lines"), 40.0)
-    assert f"replication slot '{slot}' is gone" in (followed.home / "errors").read_text()
+    errors, cause = followed.home / "errors", f"replication slot '{slot}' is gone"
+    wait_alive(process, "the cause", lambda: cause in errors.read_text(), 10.0)
