@@ -122,7 +122,7 @@ class Pipeline:
 
     @property
     def read_context(self) -> ReadContext:
-        """What its steps need of the rows of its sources."""
+        """The needs of its steps of the rows of its sources."""
         transforms = [node for one in self.vertices for node in one.nodes if isinstance(node, TransformNode)]
         images = any(node.capabilities.before_images for node in transforms)
         images |= any(node.capabilities.before_images for node in self.sinks)

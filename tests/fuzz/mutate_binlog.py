@@ -27,6 +27,7 @@ from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, RowsBlock
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
+from seatunnel_connectors.mysql_cdc.reading.row_places import METADATA
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableHistory
 from seatunnel_py.errors import PluginError
@@ -197,13 +198,14 @@ def rows(events: Iterator[memoryview] | list[memoryview], found: list[tuple[Any,
     """Append the rows of a log to ``found``: after an error, those before it."""
     known = {("d", "t"): definition()}
     history = TableHistory(known, lambda name: name == ("d", "t"), mariadb=mariadb, server_version=80036)
-    reader = LogReader(history, BinlogPosition("bin.000001", 4, GtidSet()))
+    reader = LogReader(history, BinlogPosition("bin.000001", 4, GtidSet()), metadata=METADATA)
 
     def take(changes: Iterator[LogChange]) -> None:
         for change in changes:
             for block in change.tables if isinstance(change, RowsBlock) else ():
                 block.rows.data.validate(full=True)
-                assert len(block.rows.kinds) == block.rows.data.num_rows == len(block.times)
+                assert len(block.rows.kinds) == block.rows.data.num_rows
+                assert all(len(one) == block.rows.data.num_rows for one in block.metadata.values())
                 cells = zip(block.rows.kinds.to_pylist(), *map(shown_values, block.rows.data), strict=True)
                 found.extend(cells)
 

@@ -24,10 +24,10 @@ def unscaled_bytes(values: pa.Array) -> pa.Array:
     raw = np.frombuffer(data, np.uint8)[start : start + len(values) * width]
     big = raw.reshape(len(values), width)[:, ::-1]
     sign = np.where(big[:, :1] >= 0x80, 0xFF, 0).astype(np.uint8)
-    # A leading byte is left out if it only repeats the sign, which the first bit after it shows, too.
+    # Omit a leading byte that only repeats the sign, if the first bit after it shows the sign, too.
     repeats = (big[:, :-1] == sign) & ((big[:, 1:] >= 0x80) == (sign == 0xFF))
-    left_out = np.cumprod(repeats, axis=1).sum(axis=1)
-    kept = np.arange(width) >= left_out[:, None]
+    omitted = np.cumprod(repeats, axis=1).sum(axis=1)
+    kept = np.arange(width) >= omitted[:, None]
     valid = ~np.asarray(values.is_null())
     kept &= valid[:, None]
     offsets = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
@@ -57,7 +57,7 @@ def _scaled(text: str) -> dict[str, int | bytes]:
     number = Decimal(text)
     if not number.is_finite():
         raise BadRowsError(
-            f"{text} is no number of a document of Debezium with decimal.handling.mode = precise",
+            f"a document of Debezium cannot hold {text} with decimal.handling.mode = precise",
             "set decimal.handling.mode = string in the block debezium of the source",
         )
     sign, digits, exponent = number.as_tuple()

@@ -57,7 +57,7 @@ class RowFormat(StrEnum):
 
 
 class DebeziumJsonOptions(TransformOptions):
-    """What documents look like. ``server``: the first part of topics and names of schemas."""
+    """The form of documents. ``server``: the first part of topics and names of schemas."""
 
     database: Database = option(doc="kind of the server")
     server: str = option(min_length=1, doc="logical name of the server")

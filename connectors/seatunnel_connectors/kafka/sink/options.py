@@ -105,7 +105,9 @@ class KafkaSinkOptions(SinkOptions):
         chosen = ("partition_key_fields", "kafka_headers_fields", "kafka_message_value_fields", "assign_partitions")
         for name in chosen if self.format in RECORD_FORMATS else ():
             if getattr(self, name):
-                raise ValueError(f"{name}: records of the format {self.format} have their parts in columns")
+                raise ValueError(
+                    f"{name}: records of the format {self.format} have their parts in columns of those names"
+                )
         if self.assign_partitions and self.topic_field:
             raise ValueError("assign_partitions needs one topic, whose partitions are known when the job starts")
         return self

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class EventPlace(NamedTuple):
-    """Where an event begins, and the transaction that it belongs to, which began at ``begin``."""
+    """The place at which an event begins, and its transaction, which began at ``begin``."""
 
     file: str
     offset: int

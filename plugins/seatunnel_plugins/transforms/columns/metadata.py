@@ -113,7 +113,7 @@ class Metadata(Transform):
 
 
 def _delays(times: pa.Array) -> pa.Array:
-    """Milliseconds from each time until now; a clock that is behind gives 0."""
+    """Milliseconds from each time until now; 0 for a time in the future."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
