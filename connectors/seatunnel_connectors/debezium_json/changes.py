@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seatunnel_py.api import Batch, RowKind
+from seatunnel_py.formats.json.changes import followed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,11 +34,8 @@ class RowChanges:
             return RowChanges(no, no, ~no, no)
         kinds = np.asarray(batch.kinds)
         before, updated = kinds == RowKind.UPDATE_BEFORE, kinds == RowKind.UPDATE_AFTER
-        paired = np.zeros(len(kinds), bool)
-        paired[1:] = before[:-1] & updated[1:]
-        kept = np.ones(len(kinds), bool)
-        kept[:-1] = ~paired[1:]
-        return RowChanges(before | (kinds == RowKind.DELETE), paired, kept, updated)
+        first = followed(kinds, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)
+        return RowChanges(before | (kinds == RowKind.DELETE), np.roll(first, 1), ~first, updated)
 
     def operations(self, copied: pa.Array) -> list[str]:
         """The letter of each change: created, updated, deleted, or read by a copy."""

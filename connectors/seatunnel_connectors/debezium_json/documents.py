@@ -8,13 +8,13 @@ placeholder.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seatunnel_connectors.debezium_json.changes import RowChanges
 from seatunnel_connectors.debezium_json.fields import Form, form_of
+from seatunnel_connectors.debezium_json.schemas import beginning, envelope_schema, key_schema
 from seatunnel_connectors.debezium_json.settings import DebeziumJsonOptions
 from seatunnel_connectors.debezium_json.source_block import EVENT_TIME, SourceBlock, copied, source_fields
 from seatunnel_py.api import (
@@ -27,6 +27,7 @@ from seatunnel_py.api import (
     Kind,
     LineageKind,
     Rejected,
+    TablePath,
     TableSchema,
     Transform,
 )
@@ -36,41 +37,33 @@ if TYPE_CHECKING:
 
 TEXT = DataType(Kind.STRING)
 COLUMNS = (Column("topic", TEXT, nullable=False), Column("key", TEXT), Column("value", TEXT, nullable=False))
-_TRANSACTION = {
-    "type": "struct",
-    "fields": [
-        {"type": "string", "optional": False, "field": "id"},
-        {"type": "int64", "optional": False, "field": "total_order"},
-        {"type": "int64", "optional": False, "field": "data_collection_order"},
-    ],
-    "optional": True,
-    "field": "transaction",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class DebeziumDocuments(Transform):
-    """The documents of one table."""
+    """The documents of one table. ``before_keys`` and ``before_values``: the text before each, with its schema; empty
+    without one."""
 
     table: TableSchema
-    options: DebeziumJsonOptions
+    topic: str
     forms: tuple[Form, ...]
     source: SourceBlock
+    placeholder: str
+    before_keys: str
+    before_values: str
     result: TableSchema
 
     @staticmethod
     def made(table: TableSchema, options: DebeziumJsonOptions) -> DebeziumDocuments:
         """Raises ValueError for a column that documents cannot hold."""
-        forms = tuple(form_of(column, options) for column in table.columns)
+        topic, forms = topic_of(table.path, options), tuple(form_of(column, options) for column in table.columns)
         source = SourceBlock(options.database, source_fields(options.database, options.server, table.path))
-        return DebeziumDocuments(table, options, forms, source, TableSchema(table.path, COLUMNS))
-
-    @property
-    def topic(self) -> str:
-        """The server's name and that of the table: with its database in MySQL, with its schema in PostgreSQL."""
-        path = self.table.path
-        place = path.schema if self.options.database == "postgresql" else path.database
-        return ".".join(filter(None, (self.options.server, place, path.table)))
+        return DebeziumDocuments(
+            table, topic, forms, source, options.placeholder,
+            beginning(key_schema(topic, table, forms)) if options.key_schema else "",
+            beginning(envelope_schema(topic, table, forms, source.schema)) if options.value_schema else "",
+            TableSchema(table.path, COLUMNS),
+        )  # fmt: skip
 
     def output(self) -> TableSchema:
         return self.result
@@ -122,15 +115,14 @@ class DebeziumDocuments(Transform):
                 f"lacks, and a document has no placeholder for the type {column.dtype}",
                 f"ALTER TABLE {path.schema}.{path.table} REPLICA IDENTITY FULL",
             )
-        return pc.if_else(absent, pa.scalar(self.options.placeholder, pa.string()).cast(values.type), values)
+        return pc.if_else(absent, pa.scalar(self.placeholder, pa.string()).cast(values.type), values)
 
     def _keys(self, data: pa.RecordBatch) -> pa.Array:
         import pyarrow as pa
 
         if not self.table.key:
             return pa.nulls(data.num_rows, pa.string())
-        keys = self._json(data, self.table.key)
-        return _with_schema(self._row_schema(self.table.key, "Key"), keys) if self.options.key_schema else keys
+        return _after(self.before_keys, self._json(data, self.table.key))
 
     def _values(self, batch: Batch, data: pa.RecordBatch, changes: RowChanges) -> pa.Array:
         import pyarrow as pa
@@ -150,7 +142,7 @@ class DebeziumDocuments(Transform):
             '{"before":', before, ',"after":', after, ',"source":', self.source.documents(batch), ',"op":"',
             pa.array(changes.operations(copied(batch))), '","ts_ms":', stamps, ',"transaction":null}', "",
         )  # fmt: skip
-        return _with_schema(self._envelope(), texts) if self.options.value_schema else texts
+        return _after(self.before_values, texts)
 
     def _json(self, data: pa.RecordBatch, names: Iterable[str]) -> pa.Array:
         from seatunnel_py.formats.messages.encode import json_messages
@@ -158,32 +150,15 @@ class DebeziumDocuments(Transform):
         forms = dict(zip(self.table.names, self.forms, strict=True))
         return json_messages([Column(name, forms[name].dtype) for name in names], data)
 
-    # ------------------------------------------------------------ schemas
 
-    def _row_schema(self, names: Iterable[str], what: str) -> dict[str, Any]:
-        chosen = {*names}
-        fields = [
-            {**form.schema, "optional": column.nullable, "field": column.name}
-            for column, form in zip(self.table.columns, self.forms, strict=True)
-            if column.name in chosen
-        ]
-        return {"type": "struct", "fields": fields, "optional": False, "name": f"{self.topic}.{what}"}
-
-    def _envelope(self) -> dict[str, Any]:
-        row = {**self._row_schema(self.table.names, "Value"), "optional": True}
-        fields = [
-            {**row, "field": "before"},
-            {**row, "field": "after"},
-            self.source.schema,
-            {"type": "string", "optional": False, "field": "op"},
-            {"type": "int64", "optional": True, "field": "ts_ms"},
-            _TRANSACTION,
-        ]
-        return {"type": "struct", "fields": fields, "optional": False, "name": f"{self.topic}.Envelope"}
+def topic_of(table: TablePath, options: DebeziumJsonOptions) -> str:
+    """The server's name and that of the table: with its database in MySQL, with its schema in PostgreSQL."""
+    place = table.schema if options.database == "postgresql" else table.database
+    return ".".join(filter(None, (options.server, place, table.table)))
 
 
-def _with_schema(schema: Mapping[str, Any], payloads: pa.Array) -> pa.Array:
+def _after(beginning: str, contents: pa.Array) -> pa.Array:
+    """Documents with their schema; without one the content is all."""
     import pyarrow.compute as pc
 
-    text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    return pc.binary_join_element_wise(f'{{"schema":{text},"payload":', payloads, "}", "")
+    return pc.binary_join_element_wise(beginning, contents, "}", "") if beginning else contents

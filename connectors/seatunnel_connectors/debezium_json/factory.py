@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from seatunnel_connectors.debezium_json.documents import DebeziumDocuments
 from seatunnel_connectors.debezium_json.settings import DebeziumJsonOptions
-from seatunnel_connectors.debezium_json.source_block import EVENT_TIME, SourceBlock, source_fields
-from seatunnel_connectors.debezium_json.source_options import DocumentOptions
+from seatunnel_connectors.debezium_json.source_block import SourceBlock, source_fields
 from seatunnel_py.api import (
     Cardinality,
     StepContext,
@@ -17,12 +16,6 @@ from seatunnel_py.api import (
     TransformFactory,
     TransformOptions,
 )
-
-
-def documents_of(options: DocumentOptions) -> tuple[DebeziumDocumentsFactory, DebeziumJsonOptions] | None:
-    """The step that a source with these options brings along; None: it gives rows."""
-    documents = options.documents
-    return None if documents is None else (DebeziumDocumentsFactory(), documents)
 
 
 class DebeziumDocumentsFactory(TransformFactory[DebeziumJsonOptions]):
@@ -37,7 +30,7 @@ class DebeziumDocumentsFactory(TransformFactory[DebeziumJsonOptions]):
         return TransformCapabilities(
             cardinality=Cardinality.FILTER,  # both rows of an update are one document
             depends_on_change=True,
-            metadata=block.metadata | {EVENT_TIME},
+            metadata=block.metadata,
             before_images=True,
         )
 

@@ -18,7 +18,7 @@ from seatunnel_py.api import Column, DataType, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Plain: TypeAlias = Mapping[str, Any]
+ConnectSchema: TypeAlias = Mapping[str, Any]
 Convert: TypeAlias = Callable[[Any], Any]
 INT, BIGINT, STRING = DataType(Kind.INT), DataType(Kind.BIGINT), DataType(Kind.STRING)
 BYTES, DOUBLE = DataType(Kind.BYTES), DataType(Kind.DOUBLE)
@@ -47,7 +47,7 @@ class Form:
     """The form of a type in documents: its schema without ``optional`` and ``field``, the type of its values for the
     writer of JSON, and their conversion."""
 
-    schema: Plain
+    schema: ConnectSchema
     dtype: DataType
     convert: Convert = _same
 
@@ -80,7 +80,7 @@ def _named(kind: str, name: str, **parameters: str) -> dict[str, Any]:
     return {**found, "parameters": parameters} if parameters else found
 
 
-def _text_schema(column: Column) -> Plain:
+def _text_schema(column: Column) -> ConnectSchema:
     """The meaning of a text, where the source's type gives it one."""
     said = column.converted_from.lower()
     for word, name in (("enum(", "data.Enum"), ("set(", "data.EnumSet")):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_connectors.copied_rows import SNAPSHOT_ROW
 from seatunnel_connectors.debezium_json.settings import Database
 from seatunnel_py.api import Batch, Column, DataType, Kind, TablePath
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STRING, BIGINT, INT = DataType(Kind.STRING), DataType(Kind.BIGINT), DataType(Kind.INT)
-SNAPSHOT_ROW, EVENT_TIME = "SnapshotRow", "EventTime"
+EVENT_TIME = "EventTime"
 _TYPES = {STRING: ("string", "string"), BIGINT: ("int64", "int64"), INT: ("int32", "int32")}
 
 

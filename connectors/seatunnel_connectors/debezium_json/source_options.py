@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import model_validator
 
 from seatunnel_connectors.debezium_json.settings import Database, DebeziumJsonOptions, RowFormat, options_of
-from seatunnel_py.api import Options, option
+from seatunnel_py.api import Options, OutputTransform, option
 
 SETTINGS_DOC = (
     "with format = COMPATIBLE_DEBEZIUM_JSON these shape the documents: "
@@ -39,6 +39,15 @@ class DocumentOptions(Options):
         if self.format is RowFormat.DEFAULT:
             return None
         return options_of(*self.server, self.debezium)
+
+    def output_transform(self) -> OutputTransform | None:
+        """The step that makes documents; None: the source gives rows."""
+        documents = self.documents
+        if documents is None:
+            return None
+        from seatunnel_connectors.debezium_json.factory import DebeziumDocumentsFactory
+
+        return DebeziumDocumentsFactory(), documents
 
     @model_validator(mode="after")
     def _fits_the_format(self) -> DocumentOptions:

@@ -54,9 +54,7 @@ class MysqlCdcFactory(SourceFactory[BinlogCdcOptions]):
         return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
 
     def output_transform(self, options: BinlogCdcOptions) -> OutputTransform | None:
-        from seatunnel_connectors.debezium_json.factory import documents_of
-
-        return documents_of(options)
+        return options.output_transform()
 
     def create(self, options: BinlogCdcOptions, context: StepContext) -> Source:
         from seatunnel_connectors.mysql_cdc.source import BinlogCdcSource, BinlogTablesSource, stop_of

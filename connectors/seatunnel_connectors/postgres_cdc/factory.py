@@ -53,9 +53,7 @@ class PostgresCdcFactory(SourceFactory[PostgresCdcOptions]):
         return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
 
     def output_transform(self, options: PostgresCdcOptions) -> OutputTransform | None:
-        from seatunnel_connectors.debezium_json.factory import documents_of
-
-        return documents_of(options)
+        return options.output_transform()
 
     def create(self, options: PostgresCdcOptions, context: StepContext) -> Source:
         from seatunnel_connectors.postgres_cdc.source import PostgresCdcSource, TablesOnlySource, names_of, stop_of

@@ -42,7 +42,7 @@ def enveloped(name: str, documents: Any, kinds: Any) -> Any:
     went = pc.binary_join_element_wise(before[0], documents, before[1], "")
     messages = pc.if_else(pc.is_in(kinds, pa.array(_WENT, pa.uint8())), went, came)
     numbers = np.asarray(kinds)
-    first = _followed(numbers, _PAIRED_BEFORE, _PAIRED_AFTER)
+    first = followed(numbers, _PAIRED_BEFORE, _PAIRED_AFTER)
     if not first.any():
         return messages
     start, between, end = _OF_CHANGES[name]
@@ -59,7 +59,7 @@ def paired(kinds: Any, belong: Any = None) -> Any:
     import pyarrow as pa
 
     numbers = np.asarray(kinds).copy()
-    first = _followed(numbers, int(RowKind.UPDATE_BEFORE), int(RowKind.UPDATE_AFTER))
+    first = followed(numbers, int(RowKind.UPDATE_BEFORE), int(RowKind.UPDATE_AFTER))
     if belong is not None:
         first &= belong
     numbers[first] = _PAIRED_BEFORE
@@ -67,7 +67,7 @@ def paired(kinds: Any, belong: Any = None) -> Any:
     return pa.array(numbers, pa.uint8())
 
 
-def _followed(numbers: Any, one: int, other: int) -> Any:
+def followed(numbers: Any, one: int, other: int) -> Any:
     """Mask of rows of the kind ``one`` that are followed by one of the kind ``other``; never the last."""
     import numpy as np
 
