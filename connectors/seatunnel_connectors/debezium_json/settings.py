@@ -69,26 +69,32 @@ class DebeziumJsonOptions(TransformOptions):
     placeholder: str = option("__debezium_unavailable_value", doc="text in place of a value that the log lacks")
 
 
+def problems_of(given: Mapping[str, str]) -> list[str]:
+    """The settings whose values documents cannot have."""
+    problems = []
+    for name in (KEY_SCHEMA, VALUE_SCHEMA):
+        if given.get(name, "true").lower() not in ("true", "false"):
+            problems.append(f"{name} = {given[name]} is not supported; use true or false")
+    for name, (_, choices) in _CHOICES.items():
+        text = given.get(name, "").lower()
+        if text and text not in [choice.value for choice in choices]:
+            problems.append(f"{name} = {given[name]} is not supported; use {', '.join(choices)}")
+    return problems
+
+
 def options_of(database: Database, server: str, given: Mapping[str, str]) -> DebeziumJsonOptions:
     """The options that the settings mean. ``server``: its name without a setting. Raises ValueError with all faults."""
+    if problems := problems_of(given):
+        raise ValueError("; ".join(problems))
     found: dict[str, object] = {"database": database, "server": server}
-    problems = []
     for name in SERVER_NAMES[::-1]:
         if given.get(name):
             found["server"] = given[name]
     for name, attribute in ((KEY_SCHEMA, "key_schema"), (VALUE_SCHEMA, "value_schema")):
-        text = given.get(name, "true").lower()
-        if text not in ("true", "false"):
-            problems.append(f"{name} = {given[name]} is not supported; use true or false")
-        found[attribute] = text == "true"
-    for name, (attribute, choices) in _CHOICES.items():
-        text = given.get(name, "").lower()
-        if text and text not in [choice.value for choice in choices]:
-            problems.append(f"{name} = {given[name]} is not supported; use {', '.join(choices)}")
-        elif text:
-            found[attribute] = text
+        found[attribute] = given.get(name, "true").lower() == "true"
+    for name, (attribute, _) in _CHOICES.items():
+        if given.get(name):
+            found[attribute] = given[name].lower()
     if given.get(_PLACEHOLDER):
         found["placeholder"] = given[_PLACEHOLDER]
-    if problems:
-        raise ValueError("; ".join(problems))
     return DebeziumJsonOptions.model_validate(found)

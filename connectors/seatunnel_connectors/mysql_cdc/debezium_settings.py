@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from seatunnel_connectors.debezium_json.settings import SETTINGS
+from seatunnel_connectors.debezium_json.settings import SETTINGS, RowFormat, problems_of
 
 ACCEPTED = frozenset(
     {
@@ -46,9 +46,10 @@ REFUSED: Mapping[str, str] = {
 }
 
 
-def check_settings(given: Mapping[str, str]) -> None:
-    """Raise ValueError for settings that should have an effect, or that Debezium does not have either."""
-    problems = []
+def check_settings(given: Mapping[str, str], form: RowFormat = RowFormat.DEFAULT) -> None:
+    """Raise ValueError for settings that should have an effect, that Debezium does not have either, or whose values
+    rows of this form cannot have."""
+    problems = problems_of(given) if form is RowFormat.DEBEZIUM else []
     known = ACCEPTED | SETTINGS
     for name in sorted(given):
         if name in REFUSED:

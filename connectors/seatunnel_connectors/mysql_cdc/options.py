@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator
 
-from seatunnel_connectors.debezium_json.settings import Database
+from seatunnel_connectors.debezium_json.settings import Database, RowFormat
 from seatunnel_connectors.debezium_json.source_options import SETTINGS_DOC, DocumentOptions
 from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.mysql_cdc.debezium_settings import check_settings
@@ -223,6 +223,6 @@ class BinlogCdcOptions(SourceOptions, SchemaChangeOptions, DocumentOptions):
 
     @field_validator("debezium")
     @classmethod
-    def _settings_are_known(cls, given: dict[str, str]) -> dict[str, str]:
-        check_settings(given)
+    def _settings_are_known(cls, given: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        check_settings(given, info.data.get("format", RowFormat.DEFAULT))
         return given

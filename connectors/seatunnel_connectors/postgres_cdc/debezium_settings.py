@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from seatunnel_connectors.debezium_json.settings import SETTINGS
+from seatunnel_connectors.debezium_json.settings import SETTINGS, RowFormat, problems_of
 
 MEANT: Mapping[str, tuple[str, str]] = {
     "slot.name": ("slot_name", "slot.name"),
@@ -68,6 +68,8 @@ def check_settings(given: Mapping[str, str], options: Mapping[str, object]) -> N
     """Raise ValueError for settings that should have an effect, that Debezium does not have either, or that differ from
     an option. ``options``: the valid ones by attribute."""
     problems = list(filter(None, (_problem(name, given[name], options) for name in sorted(given))))
+    if options.get("format") is RowFormat.DEBEZIUM:
+        problems += problems_of(given)
     if problems:
         raise ValueError("; ".join(problems))
 

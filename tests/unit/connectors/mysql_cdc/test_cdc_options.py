@@ -68,6 +68,16 @@ def test_a_setting_of_debezium_is_accepted_or_refused() -> None:
         assert remedy in str(raised.value)
 
 
+def test_all_wrong_settings_are_named_at_once() -> None:
+    given = {"value.converter.schemas.enable": "maybe", "topic.prefx": "a", "snapshot.mode": "never"}
+    with pytest.raises(ValidationError) as caught:
+        options(format="COMPATIBLE_DEBEZIUM_JSON", debezium=given)
+    (found,) = caught.value.errors()
+    assert found["loc"] == ("debezium",)
+    for told in ("maybe is not supported", "did you mean 'topic.prefix'", "set startup.mode"):
+        assert told in found["msg"]
+
+
 def test_the_page_of_seatunnel_about_documents_is_understood() -> None:
     """Names in any case, and the schema that older pages ask for."""
     texts = dict.fromkeys(("topic", "key", "value"), "string")
