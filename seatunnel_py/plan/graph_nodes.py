@@ -161,13 +161,14 @@ class GraphEdge:
 class FlowGraph:
     """Nodes in topological order, and the edges between them, found by either end: a job may have thousands.
     ``isolated``: tables that their source cannot describe; ``refused``: nodes that emit no rows, with the cause;
-    ``left_out``: tables that a source step excludes on purpose."""
+    ``left_out``: tables that a source step excludes on purpose; ``unused``: rules of steps that apply to no table."""
 
     nodes: dict[str, TableNode] = field(default_factory=dict)
     edges: list[GraphEdge] = field(default_factory=list)
     isolated: list[IsolatedTable] = field(default_factory=list)
     refused: dict[str, IsolatedTable] = field(default_factory=dict)
     left_out: list[tuple[str, TableLeftOut]] = field(default_factory=list)
+    unused: list[Problem] = field(default_factory=list)
     _from: dict[str, list[GraphEdge]] = field(default_factory=dict)
     _into: dict[str, list[GraphEdge]] = field(default_factory=dict)
 
@@ -193,7 +194,7 @@ class FlowGraph:
         return found
 
     def _replaced(self, nodes: dict[str, TableNode], edges: list[GraphEdge]) -> FlowGraph:
-        found = FlowGraph(nodes, edges, self.isolated, self.refused, self.left_out)
+        found = FlowGraph(nodes, edges, self.isolated, self.refused, self.left_out, self.unused)
         for edge in edges:
             found._from.setdefault(edge.sender, []).append(edge)
             found._into.setdefault(edge.receiver, []).append(edge)
@@ -206,7 +207,8 @@ class FlowGraph:
         return self._into.get(node_id, ())
 
     def notes(self) -> Iterator[str]:
-        """Notes: how many tables were excluded, and why; and the sources' notes on tables that are read."""
+        """Notes: rules that apply to no table; how many tables were excluded, and why; the sources' notes on tables."""
+        yield from map(str, self.unused)
         for (step, why), names in _grouped((step, one.why, one.path) for step, one in self.left_out):
             yield f"{step} leaves out {len(names)} ({why}): {_shown(names)}"
         said = ((node.step.id, note, node.table.schema.path) for node in self.sources() for note in node.table.notes)

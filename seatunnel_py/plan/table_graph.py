@@ -12,14 +12,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from pydantic import ValidationError
-
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.log_source import LogSource
-from seatunnel_py.api.options import JOB_FILE
-from seatunnel_py.api.options.step import RuleMatchMode, TransformOptions
 from seatunnel_py.api.schema import TablePath, TableSchema
-from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.config.placeholders import expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
 from seatunnel_py.plan import log_graph
@@ -40,6 +35,7 @@ from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst
 from seatunnel_py.plan.sql.query_types import queried
 from seatunnel_py.plan.steps import Job, Step
 from seatunnel_py.plan.stream_tables import differ, names_of, node_id, unproved
+from seatunnel_py.plan.tables import table_rules
 
 
 def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
@@ -82,6 +78,8 @@ class _Builder:
         for step in self.job.steps:
             inputs = [(name, stream) for name in step.inputs for stream in self.streams[name]]
             self.lost[step.id] = [one for name in step.inputs for one in self.lost[name]]
+            if self.following is None:
+                self.graph.unused += table_rules.unused(step, [stream.table.path for _, stream in inputs])
             if isinstance(step.factory, CatalystFactory):
                 self.streams[step.id] = self._query(step, step.factory, inputs)
             elif step.kind is PluginKind.SOURCE:
@@ -143,7 +141,7 @@ class _Builder:
         found: list[TableStream] = []
         refusals, accepted = [], 0
         for stream in inputs:
-            matching = self._matching(step, stream.table)
+            matching = table_rules.options_for(step, stream.table.path, self.problems)
             try:
                 found += self._transform(step, stream, matching)
                 accepted += bool(matching)
@@ -179,29 +177,6 @@ class _Builder:
                 break
         return streams
 
-    def _matching(self, step: Step, table: TableSchema) -> list[Any]:
-        """The option models that apply to a table: an exact ``table_path`` wins over ``table_match_regex``."""
-        options = step.options
-        rules = [rule for rule in options.table_transform if rule.get("table_path") == table.path.full_name]
-        if rules:
-            wanted = rules if options.rule_match_mode is RuleMatchMode.ALL_MATCH else rules[:1]
-            return [self._special(step, rule) for rule in wanted]
-        return [options] if name_pattern(options.table_match_regex).fullmatch(table.path.full_name) else []
-
-    def _special(self, step: Step, rule: Mapping[str, Any]) -> Any:
-        """The options that a rule gives for its table. None of the step's own apply there, as in SeaTunnel."""
-        common = {name: getattr(step.options, name) for name in TransformOptions.model_fields}
-        special = {key: value for key, value in rule.items() if key != "table_path"}
-        try:
-            options = type(step.options).model_validate(special, context={JOB_FILE: True})
-            return options.model_copy(update=common)
-        except ValidationError as error:
-            for found in error.errors(include_url=False, include_input=False):
-                where = ".".join(str(part) for part in found["loc"])
-                message = f"table_transform for {rule.get('table_path')}: {where}: {found['msg']}"
-                self.problems.append(step.node.problem(message, option="table_transform"))
-            return step.options
-
     # ------------------------------------------------------------ queries
 
     def _query(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, TableStream]]) -> list[TableStream]:
@@ -217,6 +192,9 @@ class _Builder:
                 self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
                 return []
         if len(step.inputs) > 1:
+            if refused := table_rules.for_one_table(step):
+                self.problems.append(refused)
+                return []
             if self._shares_fate(step, [stream for _, stream in inputs], "the query joins it with"):
                 return []
             return self._joined(step, factory, inputs)
@@ -224,7 +202,7 @@ class _Builder:
         made: list[TableStream] = []
         refusals = []
         for pair in inputs:
-            matching = self._matching(step, pair[1].table)
+            matching = table_rules.options_for(step, pair[1].table.path, self.problems)
             if not matching:
                 passed.append(pair[1])
             elif len(matching) > 1:

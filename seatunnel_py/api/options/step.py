@@ -29,6 +29,7 @@ class SourceOptions(Options):
     id: str | None = option(None, doc="id of the step, which its saved state is found by")
 
 
+ALL_TABLES = ".*"
 NO_TABLE = "(?!)"
 """A pattern that matches no table."""
 
@@ -43,7 +44,7 @@ class TransformOptions(Options):
         None, fallback=("result_table_name",), doc="name under which other steps read these rows"
     )
     id: str | None = option(None, doc="id of the step, which its saved state is found by")
-    table_match_regex: str = option(".*", doc="upstream tables that are transformed; others pass through")
+    table_match_regex: str = option(ALL_TABLES, doc="upstream tables that are transformed; others pass through")
     table_transform: tuple[dict[str, Any], ...] = option(
         (), doc="options for single tables, each with its table_path; none of the step's own hold for these"
     )
@@ -61,6 +62,14 @@ class TransformOptions(Options):
 
         name_pattern(text)
         return text
+
+    @field_validator("table_transform")
+    @classmethod
+    def _rules_name_their_tables(cls, rules: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        for number, rule in enumerate(rules, 1):
+            if not isinstance(rule.get("table_path"), str) or not rule["table_path"]:
+                raise ValueError(f"rule {number} has no table_path, the full name of the table that it is for")
+        return rules
 
     @model_validator(mode="wrap")
     @classmethod

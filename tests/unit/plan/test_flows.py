@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
@@ -25,11 +24,9 @@ from seatunnel_py.api import (
     parse_type,
 )
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.errors import PlanError
 from seatunnel_py.plan import table_graph
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.plugins.registry import PluginEntry, PluginKind, Registry
-from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.plan.steps import understand
 
 TABLE = TableSchema(
@@ -108,70 +105,3 @@ def test_a_key_is_proved_no_longer_behind_a_step_that_may_change_it(transform: s
 def test_a_key_whose_column_is_gone_is_gone() -> None:
     """A key of fewer columns would be another key."""
     assert key_behind("Filter { exclude_fields = [id] }") is None
-
-
-# ---------------------------------------------------------------- rules for single tables
-
-
-class Asking:
-    """An analyst that takes a query for the name of its only column."""
-
-    def analyse(self, query: str, inputs: Mapping[str, TableSchema], dialect: str) -> Analysis:
-        column = Column(query, parse_type("int"))
-        return Analysis(query, (column,), True, Determinism.DETERMINATE)
-
-    def rows(self, query: str, inputs: Mapping[str, Any]) -> Any:
-        raise AssertionError("planning reads nothing")
-
-
-def columns_behind(transform: str) -> dict[str, tuple[str, ...]]:
-    """The columns that the sink sees, by table: of ``d.a``, ``d.b`` and ``d.c`` with ``id`` and ``name``."""
-    tables = ", ".join(f'{{ schema {{ table = "d.{name}", fields {{ id = int, name = string }} }} }}' for name in "abc")
-    text = f"source {{ FakeSource {{ tables_configs = [{tables}] }} }}\ntransform {{ {transform} }}\nsink {{ Console {{}} }}"
-    nodes = table_graph.build(understand(loads(text), installed()), Asking()).nodes.values()
-    return {node.table.path.table: node.table.names for node in nodes if isinstance(node, table_graph.SinkNode)}
-
-
-def test_a_rule_for_one_table_stands_alone() -> None:
-    """None of the step's own options hold there, whether they are called by an older name or not."""
-    transform = """Filter { table_match_regex = "d.a", fields = [name]
-        table_transform = [{ table_path = "d.b", fields = [id] }] }"""
-    rename = """FieldRename { table_match_regex = "d.a", prefix = "x_"
-        table_transform = [{ table_path = "d.b", suffix = "_y" }] }"""
-
-    assert columns_behind(transform) == {"a": ("name",), "b": ("id",), "c": ("id", "name")}
-    assert columns_behind(rename) == {"a": ("x_id", "x_name"), "b": ("id_y", "name_y"), "c": ("id", "name")}
-
-
-def test_queries_go_by_table_like_other_transforms() -> None:
-    transform = """Sql { table_match_regex = "d.a", query = "one"
-        table_transform = [{ table_path = "d.b", query = "other" }] }"""
-
-    assert columns_behind(transform) == {"a": ("one",), "b": ("other",), "c": ("id", "name")}
-
-
-@pytest.mark.parametrize("wiring", ["", "plugin_output = x"])
-def test_rules_for_single_tables_may_be_all_that_a_step_says(wiring: str) -> None:
-    """Options that every other table would need are not missed, for there is no other table."""
-    transform = """Copy { %s
-        table_transform = [{ table_path = "d.b", fields { twin = name } }, { table_path = "d.c", fields { two = id } }] }"""
-
-    assert columns_behind(transform % wiring) == {
-        "a": ("id", "name"),
-        "b": ("id", "name", "twin"),
-        "c": ("id", "name", "two"),
-    }
-
-
-def test_rules_in_the_older_spelling_are_the_same_rules() -> None:
-    transform = """FieldMapper {
-        table_transform = [{ tablePath = "d.b", fieldMapper { name = n } }, { tablePath = "d.c", fieldMapper { id = i } }] }"""
-
-    assert columns_behind(transform) == {"a": ("id", "name"), "b": ("n",), "c": ("i",)}
-
-
-def test_a_rule_that_lacks_an_option_is_named() -> None:
-    with pytest.raises(PlanError, match="table_transform for d.b: pattern"):
-        columns_behind(
-            'Replace { replace_field = name, pattern = a, replacement = b, table_transform = [{ table_path = "d.b", replace_field = name }] }'
-        )
