@@ -12,11 +12,12 @@ import argparse
 import itertools
 import json
 import random
+import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
@@ -129,8 +130,7 @@ def of_changes(browser: Browser, url: str, folder: Path, driver: ActingDriver) -
     with ExitStack() as stack:
         http = stack.enter_context(client(url, folder))
         for _ in range(STREAMS):
-            stream = stack.enter_context(http.stream("GET", "/api/v1/live?topics=runs,run:wide"))
-            threading.Thread(target=_read, args=[stream], daemon=True).start()
+            stack.enter_context(_other_stream(http))
         context = stack.enter_context(closing(context_of(browser, token_of(folder))))
         page = visit(context, url).open("jobs/wide/checkpoints")
         expect(page.locator(".light")).to_have_text("live")
@@ -147,6 +147,19 @@ def _seen(page: Page, driver: ActingDriver) -> float:
     rows = next(_ROWS)
     page.wait_for_timeout(random.uniform(0, 1_000))  # the look of the server has a period of a second
     return seen_after(page, f"{len(driver.tables) * rows:,}", lambda: driver.write(rows))
+
+
+@contextmanager
+def _other_stream(http: httpx.Client) -> Iterator[None]:
+    """A stream that a thread reads until the end of the block."""
+    with http.stream("GET", "/api/v1/live?topics=runs,run:wide") as answer:
+        reading = threading.Thread(target=_read, args=[answer], daemon=True)
+        reading.start()
+        try:
+            yield
+        finally:  # a connection that is closed while a thread reads it stays open until that ends
+            answer.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+            reading.join()
 
 
 def _read(stream: httpx.Response) -> None:

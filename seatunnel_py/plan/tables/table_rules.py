@@ -1,7 +1,7 @@
 """Which tables a transform step is meant for: those of its ``table_transform``, and those of ``table_match_regex``.
 
 Both name tables by their full names. A rule that applies to no table is legal, since its table may be created later;
-it is most often a wrong name, so a note says so.
+it is most often a wrong name, and a note shows the nearest one.
 """
 
 from __future__ import annotations
