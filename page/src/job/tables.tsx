@@ -39,7 +39,7 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
     <div class={key ? "split open" : "split"}>
       <section class="card tables" aria-label="tables">
         <div class="card-head">
-          <FilterField text={text} hint="Filter by name, or state:failed" label="filter tables by name, or state:failed" pause={120} />
+          <FilterField text={text} hint="Filter by name, or state:failed" label="filter tables by name, or state:failed" pause={80} />
           <div class="chips" role="group" aria-label="only in these states">
             {TABLE_ORDER.filter((state) => (counts[state] ?? 0) > 0).map((state) => (
               <button key={state} type="button" class="chip" aria-pressed={text.toLowerCase().includes(`state:${state.toLowerCase()}`)} onClick={() => setQuery({ q: toggled(text, state) })}>
