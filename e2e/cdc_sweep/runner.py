@@ -154,7 +154,12 @@ class Run:
 
     def _stop(self) -> None:
         assert self.process is not None
-        said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
+        words = ("jobs", "savepoint", "job", "--stop")
+        said = seatunnel(self.job.home, *words)
+        if (
+            "send the request again" in said.err
+        ):  # a driver that has begun just now: the request was for its predecessor
+            said = seatunnel(self.job.home, *words)
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
             if self.process.poll() is None:
@@ -171,8 +176,11 @@ class Run:
 
     def _balance(self) -> None:
         """Every row that was read is accounted for."""
-        shown = seatunnel(self.job.home, "jobs", "show", "job", "--json")
-        for table in shown.receipt["receipt"]["tables"]:
+        shown = seatunnel(self.job.home, "jobs", "show", "job", "--json").receipt["receipt"]
+        if shown is None:
+            self.violations.append("the last driver has left no receipt")
+            return
+        for table in shown["tables"]:
             read, *others = (table[f"rows_{name}"] for name in ("read", "written", "filtered", "rejected"))
             there = self.job.target.rows_written(table["table"].rpartition(".")[2])
             if read != sum(others) or there not in (None, others[0]):
