@@ -128,9 +128,14 @@ def check_totals(run: Run, rows: int) -> None:
     assert told["totals"]["rows_read"] == told["totals"]["rows_written"] == told["this_run"]["rows_read"] == rows
     assert told["totals"]["bytes_written"] == sum(one["bytes_written"] for one in told["tables"])
     seconds = told["seconds"]
-    assert total.time == f"{seconds['total']:.{1 if seconds['total'] < 10 else 0}f} s"
+    assert total.time == _shown(seconds["total"])
     assert 0 < seconds["start"] + seconds["data"] <= seconds["total"] + 0.01 and seconds["total"] <= run.wall
     assert run.receipt.rate == (f"{rows / seconds['data']:,.0f} rows/s" if rows else "")
+    assert run.receipt.moved == (_shown(seconds["data"]) if rows else "")
+
+
+def _shown(seconds: float) -> str:
+    return f"{seconds:.{1 if seconds < 10 else 0}f} s"
 
 
 def check_sentences(place: Place, run: Run, done: set[str]) -> None:

@@ -37,6 +37,7 @@ class Receipt:
     lines: dict[str, Line] = field(default_factory=dict)
     total: Line = field(default_factory=Line)
     rate: str = ""
+    moved: str = ""
     causes: dict[str, tuple[str, str]] = field(default_factory=dict)
     left_out: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     converted: tuple[int, int, int] = (0, 0, 0)
@@ -55,6 +56,7 @@ _CONVERTED = re.compile(
 )
 _LACKING = re.compile(r"note: not carried over from (\d+) tables?: (.+); `--json` and receipt\.json name each")
 _THIS_RUN = re.compile(r"this run read ([\d,]+) of these ([\d,]+) rows, the runs before it ([\d,]+)")
+_RATE = re.compile(r"rows moved for (.+?) of (.+?), at ([\d,]+ rows/s)")
 _KEPT = re.compile(r"(\d+) tables? (?:was|were) done before this run, and kept")
 
 
@@ -96,6 +98,8 @@ def _sentence(receipt: Receipt, line: str) -> None:
         receipt.lacking = int(found[1]), {kind: int(number) for kind, number in kinds.items()}
     elif found := _THIS_RUN.fullmatch(line):
         receipt.earlier = found.groups()
+    elif found := _RATE.fullmatch(line):
+        receipt.moved, _, receipt.rate = found.groups()
     elif found := _KEPT.fullmatch(line):
         receipt.kept = int(found[1])
     elif line.startswith("log and receipt: ") and not receipt.directory:
@@ -115,8 +119,6 @@ def _table(receipt: Receipt, header: str, body: list[str], footer: str, names: s
         assert line.state in STATES, line
         receipt.lines[line.table] = line
     (receipt.total,) = _rows(header, [footer])
-    receipt.rate, receipt.total.before = f"{receipt.total.before} {receipt.total.state}".strip(), ""
-    receipt.total.state = ""
 
 
 def _rows(header: str, body: list[str]) -> Iterator[Line]:

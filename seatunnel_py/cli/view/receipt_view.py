@@ -52,6 +52,9 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
         console.print(_lines(receipt), soft_wrap=True)
     for cause in _causes(receipt):
         console.print(cause, soft_wrap=True)
+    if receipt.rate is not None:
+        moved, total = seconds(receipt.seconds.data), seconds(receipt.seconds.total)
+        console.print(f"rows moved for {moved} of {total}, at {count(receipt.rate)} rows/s", soft_wrap=True)
     for line in _this_run(receipt):
         console.print(line, soft_wrap=True)
     for line in _repeated(receipt):
@@ -86,7 +89,7 @@ def _table(receipt: Receipt) -> Table:
     table.add_column("bytes", justify="right", no_wrap=True, footer=size(receipt.total("bytes_written")))
     table.add_column("time", justify="right", no_wrap=True, footer=seconds(total.total))
     table.add_column("before", overflow="fold", min_width=8)
-    table.add_column("", footer="" if receipt.rate is None else f"{count(receipt.rate)} rows/s", no_wrap=True)
+    table.add_column("", no_wrap=True)
     shown = _shown(receipt)
     for row in shown:
         table.add_row(

@@ -247,6 +247,7 @@ def test_a_rate_is_of_what_this_run_has_read() -> None:
 
     part = restored(kept=False, before=20, data=2.0)
     assert part.rate == 15.0
+    assert "rows moved for 2.0 s of 2.0 s, at 15 rows/s" in receipt_text(part, Home.of_environment())
     assert "this run read 30 of these 50 rows, the runs before it 20" in receipt_text(part, Home.of_environment())
 
     assert restored(kept=False, before=0, data=0.0).rate is None
