@@ -42,7 +42,7 @@ MODULE_FIXTURES = ('scope="module"', "kafka: KafkaServer")
 """What stands in a file with fixtures of its module."""
 
 
-def turn(path: str) -> int:
+def rank(path: str) -> int:
     """The place of a file of this path in the order."""
     return next((at for at, folder in enumerate(LONG) if path.startswith(folder)), len(LONG))
 
@@ -89,4 +89,4 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: turn(item.nodeid))
+    items.sort(key=lambda item: rank(item.nodeid))

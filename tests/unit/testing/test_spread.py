@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.spread import LONG, ROOT, SHARING, piece, turn
+from tests.kit.spread import LONG, ROOT, SHARING, piece, rank
 
 KILLED = "e2e/test_killed_driver.py::test_a_fan_out"
 
@@ -27,7 +27,7 @@ def test_one_spark_application_serves_a_folder() -> None:
 
 
 def test_long_tests_come_first() -> None:
-    assert turn("e2e/test_cluster.py") < turn("tests/spark/test_engine.py") < turn("tests/unit/cli/test_copy.py")
+    assert rank("e2e/test_cluster.py") < rank("tests/spark/test_engine.py") < rank("tests/unit/cli/test_copy.py")
 
 
 def test_named_places_exist() -> None:
