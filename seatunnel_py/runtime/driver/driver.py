@@ -6,9 +6,7 @@ are written by one thread; all of them report back through one queue.
 
 from __future__ import annotations
 
-import queue
 from collections.abc import Callable
-from contextlib import suppress
 
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.altered_log import PlanAgain, no_plan
@@ -17,6 +15,7 @@ from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.counts import log_receipts
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.driver import ledger_retention
+from seatunnel_py.runtime.driver.call_queue import CallQueue
 from seatunnel_py.runtime.driver.executors import Executors
 from seatunnel_py.runtime.driver.job_runner import JobRunner
 from seatunnel_py.runtime.messages.engine_port import Clock, Engine
@@ -55,7 +54,7 @@ class Driver:
         self._await_engine = engine
         self._journal = journal
         self._settings = settings
-        self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._queue = CallQueue()
         self._executors = Executors(self.post)
         self.job = JobRunner(
             pipelines,
@@ -131,8 +130,9 @@ class Driver:
 
     def _next(self) -> None:
         """Wait for an event or a timer; let pipelines begin whose turn has come."""
-        with suppress(queue.Empty):
-            self._queue.get(timeout=self.job.timers.pause(self.job.now()))()
+        call = self._queue.get(self.job.timers.pause(self.job.now()))
+        if call is not None:
+            call()
         self.job.fire_timers()
         self.job.admit()
 
