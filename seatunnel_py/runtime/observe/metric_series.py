@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -53,7 +54,7 @@ class Series:
         """Add the samples of a histogram."""
         counted = list(accumulate(sums["buckets"]))
         metric, shown = self._metrics[name], label_text(**labels)
-        metric.extend([(f"{shown},{bound}", value) for bound, value in zip(_BOUNDS, counted, strict=True)], "_bucket")
+        metric.extend(zip(_BOUNDS, counted, strict=True), "_bucket", shown)
         metric.add(float(sums["sum"]), shown, "_sum")
         metric.add(counted[-1], shown, "_count")
 
@@ -114,19 +115,18 @@ def _add_job(found: Series, job: str, runs: list[RunRecord], current: list[RunRe
 
 
 def _add_tables(found: Series, job: str, runs: list[RunRecord], current: list[RunRecord]) -> None:
+    labels = label_text(job=job)
     numbers = Counter(table.state for run in current for table in run.tables if table.state)
     for state in TableState if numbers else ():
         found.add("tables", numbers[state.value], job=job, state=state.value)
     for run in current:
         named = set(run.labelled or ())
-        states = ((one.table, one.state) for one in run.tables if one.state and one.table in named)
-        samples = ((label_text(job=job, table=table, state=state), 1) for table, state in states)
-        found["table_state"].extend(samples)
-    sums = [
-        (label_text(job=job, **({"table": label} if label else {})), counts) for label, counts in _sums(runs).items()
-    ]
-    for name, key in _COUNTS.items():
-        found[name].extend([(shown, counts[key]) for shown, counts in sums])
+        shown = [one for one in run.tables if one.state and one.table in named]
+        if shown:
+            found["table_state"].extend([(_of_table(one.table, one.state), 1) for one in shown], labels=labels)
+    sums = [(_of_table(label), counts) for label, counts in _sums(runs).items()]
+    for name, key in _COUNTS.items() if sums else ():
+        found[name].extend([(further, counts[key]) for further, counts in sums], labels=labels)
 
 
 def _sums(runs: Iterable[RunRecord]) -> Mapping[str, Mapping[str, int]]:
@@ -160,7 +160,13 @@ def _add_checkpoints(found: Series, job: str, some: list[Mapping[str, Any]]) -> 
             found.histogram(f"checkpoint_{name}_seconds", total, job=job, **{label: value})
 
 
-_BOUNDS = tuple(label_text(le=le) for le in (*(f"{seconds:g}" for seconds in BUCKETS), "+Inf"))
+@lru_cache(maxsize=8_192)  # a table has the same name in many lines
+def _of_table(table: str, state: str = "") -> str:
+    """The further labels of a table; empty where a series is of a whole job."""
+    return ("," + label_text(**({"table": table} | ({"state": state} if state else {})))) if table else ""
+
+
+_BOUNDS = tuple("," + label_text(le=le) for le in (*(f"{seconds:g}" for seconds in BUCKETS), "+Inf"))
 _COUNTS = {
     "read_rows_total": "rows_read",
     "written_rows_total": "rows_written",

@@ -1,6 +1,7 @@
 """Writes metrics in the text format of Prometheus, version 0.0.4. Pure.
 
-A document has tens of thousands of lines, and many of these have the same labels: the text of labels is made once.
+A document has tens of thousands of lines, and many of these have the same labels: the text of labels is made once, and
+lines that are made together stay one text.
 """
 
 from __future__ import annotations
@@ -21,29 +22,27 @@ class MetricKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """All samples of one name; each is a line, and has other labels."""
+    """All samples of one name; each is a line, and has other labels. ``texts``: of one line or of many."""
 
     name: str
     kind: MetricKind
     help: str
-    lines: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
 
     def add(self, value: float, labels: str = "", suffix: str = "") -> None:
         """Add a sample. ``labels``: by ``label_text``; ``suffix``: of the name, for the parts of a histogram."""
         shown = value if type(value) is int else _number(value)
-        self.lines.append(f"{self.name}{suffix}{{{labels}}} {shown}\n" if labels else f"{self.name}{suffix} {shown}\n")
+        self.texts.append(f"{self.name}{suffix}{{{labels}}} {shown}\n" if labels else f"{self.name}{suffix} {shown}\n")
 
-    def extend(self, samples: Iterable[tuple[str, int]], suffix: str = "") -> None:
-        """Add many samples, as pairs of labels and a whole number."""
-        start = f"{self.name}{suffix}"
-        self.lines.extend(
-            [f"{start}{{{labels}}} {value}\n" if labels else f"{start} {value}\n" for labels, value in samples]
-        )
+    def extend(self, samples: Iterable[tuple[str, int]], suffix: str = "", labels: str = "") -> None:
+        """Add many samples, as pairs of further labels and a whole number; all have these ``labels``."""
+        start = f"{self.name}{suffix}{{{labels}"
+        self.texts.append("".join([f"{start}{further}}} {value}\n" for further, value in samples]))
 
 
 def text_of(metrics: Iterable[Metric]) -> str:
     """The document, of metrics with samples."""
-    return "".join(part for metric in metrics if metric.lines for part in (_head(metric), *metric.lines))
+    return "".join(part for metric in metrics if metric.texts for part in (_head(metric), *metric.texts))
 
 
 def label_text(**labels: str) -> str:
