@@ -156,9 +156,8 @@ class Run:
         assert self.process is not None
         words = ("jobs", "savepoint", "job", "--stop")
         said = seatunnel(self.job.home, *words)
-        if (
-            "send the request again" in said.err
-        ):  # a driver that has begun just now: the request was for its predecessor
+        if "send the request again" in said.err:
+            # The request was for the predecessor of a driver that has begun just now.
             said = seatunnel(self.job.home, *words)
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")

@@ -192,7 +192,7 @@ class _Builder:
                 self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
                 return []
         if len(step.inputs) > 1:
-            if refused := table_rules.for_one_table(step):
+            if refused := table_rules.join_problem(step):
                 self.problems.append(refused)
                 return []
             if self._shares_fate(step, [stream for _, stream in inputs], "the query joins it with"):

@@ -25,7 +25,7 @@ PATTERN, RULES, PATH = "table_match_regex", "table_transform", "table_path"
 def options_for(step: Step, table: TablePath, problems: list[Problem]) -> list[Any]:
     """The option models that apply to a table: an exact ``table_path`` wins over ``table_match_regex``."""
     options = step.options
-    rules = [rule for rule in options.table_transform if rule.get(PATH) == table.full_name]
+    rules = [rule for rule in options.table_transform if rule[PATH] == table.full_name]
     if rules:
         wanted = rules if options.rule_match_mode is RuleMatchMode.ALL_MATCH else rules[:1]
         return [_special(step, rule, problems) for rule in wanted]
@@ -42,19 +42,22 @@ def _special(step: Step, rule: Mapping[str, Any], problems: list[Problem]) -> An
     except ValidationError as error:
         for found in error.errors(include_url=False, include_input=False):
             where = ".".join(str(part) for part in found["loc"])
-            message = f"{RULES} for {rule.get(PATH)}: {where}: {found['msg']}"
+            message = f"{RULES} for {rule[PATH]}: {where}: {found['msg']}"
             problems.append(step.node.problem(message, option=RULES))
         return step.options
 
 
 def unused(step: Step, tables: Sequence[TablePath]) -> Iterator[Problem]:
     """Notes on a pattern and on rules that apply to none of the tables that reach the step."""
-    options, names = step.options, [table.full_name for table in tables]
-    if not isinstance(options, TransformOptions) or not names:
+    options = step.options
+    if not isinstance(options, TransformOptions) or not tables:
         return
+    if options.table_match_regex == ALL_TABLES and not options.table_transform:
+        return
+    names = [table.full_name for table in tables]
     known = frozenset(names)
     for rule in options.table_transform:
-        if (wanted := str(rule.get(PATH))) not in known:
+        if (wanted := rule[PATH]) not in known:
             near = difflib.get_close_matches(wanted, names, 1, 0.0)[0]
             yield _note(step, RULES, f"no table {wanted!r} reaches this step", near)
     pattern = name_pattern(options.table_match_regex)
@@ -63,7 +66,7 @@ def unused(step: Step, tables: Sequence[TablePath]) -> Iterator[Problem]:
         yield _note(step, PATTERN, text, pattern.nearest(names))
 
 
-def for_one_table(step: Step) -> Problem | None:
+def join_problem(step: Step) -> Problem | None:
     """Refuse both options for a query that joins its inputs, each of which is one table."""
     for option, without in ((PATTERN, ALL_TABLES), (RULES, ())):
         if getattr(step.options, option) not in (without, NO_TABLE):

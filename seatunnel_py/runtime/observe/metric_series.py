@@ -122,10 +122,9 @@ def _add_tables(found: Series, job: str, runs: list[RunRecord], current: list[Ru
     for run in current:
         named = set(run.labelled or ())
         shown = [one for one in run.tables if one.state and one.table in named]
-        if shown:
-            found["table_state"].extend([(_of_table(one.table, one.state), 1) for one in shown], labels=labels)
+        found["table_state"].extend([(_of_table(one.table, one.state), 1) for one in shown], labels=labels)
     sums = [(_of_table(label), counts) for label, counts in _sums(runs).items()]
-    for name, key in _COUNTS.items() if sums else ():
+    for name, key in _COUNTS.items():
         found[name].extend([(further, counts[key]) for further, counts in sums], labels=labels)
 
 

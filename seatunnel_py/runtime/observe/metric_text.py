@@ -37,7 +37,8 @@ class Metric:
     def extend(self, samples: Iterable[tuple[str, int]], suffix: str = "", labels: str = "") -> None:
         """Add many samples, as pairs of further labels and a whole number; all have these ``labels``."""
         start = f"{self.name}{suffix}{{{labels}"
-        self.texts.append("".join([f"{start}{further}}} {value}\n" for further, value in samples]))
+        if text := "".join([f"{start}{further}}} {value}\n" for further, value in samples]):
+            self.texts.append(text)
 
 
 def text_of(metrics: Iterable[Metric]) -> str:

@@ -23,8 +23,8 @@ def test_each_test_is_in_one_part_or_in_all() -> None:
 def test_a_file_that_stays_together_is_in_one_part_and_others_are_spread() -> None:
     parts = [Rotation(number, 3).chosen(TESTS) for number in (1, 2, 3)]
 
-    assert sum(TOGETHER[0] in part for part in parts) == 1
-    assert all(part for part in parts if TOGETHER[0] in part and set(TOGETHER) <= set(part))
+    (whole,) = [part for part in parts if TOGETHER[0] in part]
+    assert set(TOGETHER) <= set(whole)
     assert all(2 <= sum(one in part for one in ONE_BY_ONE) <= 3 for part in parts)
 
 
