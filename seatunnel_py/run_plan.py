@@ -1,9 +1,9 @@
 """Stores the plan of a run as it was: ``run_plan.json``, and ``setups.jsonl`` with decisions at targets and sources.
 
-Rules. (1) The plan is written when the job starts; nothing is asked for it. So is the lineage of its columns, in a file
-of its own, if they and their uses are not too many: more would take a part of the start. (2) Effects on
-targets, conversions and splits are decided when a pipeline begins: one line for each pipeline, so that a job of many
-tables writes little. (3) Each driver replaces both. (4) A full disk does not disturb the job.
+Rules. (1) The plan is written when the job starts; nothing is asked for it. The lineage of its columns is written then,
+too, in a file of its own, unless columns or uses are too many: that would delay the start. (2) Effects on targets,
+conversions and splits are decided when a pipeline begins: one line for each pipeline, so that a job of many tables
+writes little. (3) Each driver replaces both. (4) A full disk does not disturb the job.
 """
 
 from __future__ import annotations

@@ -134,8 +134,8 @@ if TYPE_CHECKING:
         DataType,
         Kind,
         Outcome,
+        TypeCompatibility,
         ValueMisfitError,
-        Verdict,
         array,
         convert,
         decimal,
@@ -280,8 +280,8 @@ __all__ = [
     "TransformFactory",
     "TransformOptions",
     "Treatment",
+    "TypeCompatibility",
     "ValueMisfitError",
-    "Verdict",
     "Visible",
     "WriteContext",
     "Writer",
@@ -361,7 +361,7 @@ _MODULES = {
     "api.text.shown": "date_text moment_text shown_rows shown_values",
     "api.transform": "ColumnLineage ColumnUse LineageKind Transform",
     "api.types": "ANY_DIGITS BIGINT Conversion DOUBLE DataType INTEGERS Kind NANOSECONDS NUMBER Outcome PRECISION_MAX "
-    "STRING TEMPORAL ValueMisfitError Verdict array convert decimal from_arrow parse_type stored_as "
+    "STRING TEMPORAL ValueMisfitError TypeCompatibility array convert decimal from_arrow parse_type stored_as "
     "to_arrow",
     "errors": "COPY_AGAIN BadRowsError CannotResumeError CommitLostError FatalError FencedError ForeignLedgerError "
     "GenerationLostError PluginError RetriableError TimeLimitError",
@@ -377,6 +377,7 @@ _EARLIER = {
     "GenerationLost": "GenerationLostError",
     "NativeRefused": "NativeRefusedError",
     "NoWayOn": "CannotResumeError",
+    "Verdict": "TypeCompatibility",
 }
 """Deprecated names, for plugins that were written for the previous release."""
 

@@ -95,7 +95,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rows that a step rejects, with one reason per row. They are counted and quarantined, never silently lost.
+    """Rows that a step rejects, with one reason per row. Rejected rows are counted and quarantined, never silently
+    lost.
 
     A reader yields it for records that it cannot decode: ``data`` then has one binary column ``raw`` with the original
     bytes, and ``end`` is the position after them. A transform may give in ``rows`` their row numbers in its batch, from
@@ -111,7 +112,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Records that a reader skips because its options ask for it. They count as filtered rows.
+    """Records that a reader skips because its options ask for it. Skipped records count as filtered rows.
 
     Yield it without an end before the batch that contained them; with an end if no row of that batch remains.
     """

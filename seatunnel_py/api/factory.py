@@ -96,8 +96,8 @@ class SourceFactory(Factory, Generic[SourceO]):
         return None
 
     def output_transform(self, options: SourceO) -> OutputTransform | None:
-        """Return a transform for all tables of the source, if its options ask for rows in another form. It follows the
-        source in every job; steps that read the source read its output."""
+        """Return a transform for all tables of the source, if its options ask for rows in another form. The transform
+        follows the source in every job; steps that read the source read the transform's output."""
         return None
 
     @abstractmethod

@@ -21,7 +21,7 @@ class JobRegistry:
         self._made: dict[Callable[[], Any], Any] = {}
 
     def get(self, kind: Callable[[], T]) -> T:
-        """Return the job's object of this class. It must be thread-safe."""
+        """Return the job's object of this class. The object must be thread-safe."""
         with self._lock:
             if kind not in self._made:
                 self._made[kind] = kind()

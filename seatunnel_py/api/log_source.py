@@ -62,7 +62,7 @@ class Leftover:
 
 
 class LogSource(Source):
-    """Description of a source with one log for all of its tables. Its factory's capabilities are those of the log."""
+    """Description of a source with one log for all of its tables. The capabilities of its factory describe the log."""
 
     @abstractmethod
     def copy_source(self) -> Source | None:
@@ -76,7 +76,7 @@ class LogSource(Source):
     @abstractmethod
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
         """Create the enumerator of the log, once all tables are copied. ``state`` is an earlier ``snapshot()``, or
-        None. It should return one split: the order of two splits is not kept."""
+        None. The enumerator should return one split: the order of two splits is not kept."""
 
     def join(self, begun: BegunLog, table: FollowedTable) -> BegunLog:
         """Return the log with one more table, which was added to the job after the log had begun: its split names the

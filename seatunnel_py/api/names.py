@@ -161,7 +161,8 @@ PORTS = {"postgres": 5432, "mysql": 3306}
 @dataclass(frozen=True, slots=True, order=True)
 class Dataset:
     """Data outside of the job, after the naming rules of OpenLineage. ``namespace``: the server or the store, such as
-    ``postgres://host:5432``; ``name``: the table, topic or path there. Neither holds a user, a password or a query."""
+    ``postgres://host:5432``; ``name``: the table, topic or path there. Namespace and name hold no user, password or
+    query."""
 
     namespace: str
     name: str

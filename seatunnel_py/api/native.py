@@ -1,8 +1,8 @@
 """Native copy: passes bytes from a source to a sink in a format that both systems know, without decoding them.
 
-For example, two PostgreSQL servers can exchange COPY data without Arrow. Such a source and sink also implement
-:class:`NativeSource` and :class:`NativeSink`. The engine uses them if no transform is between the two and the formats
-match; else it uses Arrow. Both routes must leave the same rows and unit record, and raise the same errors.
+For example, two PostgreSQL servers can exchange COPY data without Arrow. A source and a sink of this kind also
+implement :class:`NativeSource` and :class:`NativeSink`. The engine uses them if no transform is between the two and the
+formats match; else it uses Arrow. Both routes must leave the same rows and unit record, and raise the same errors.
 """
 
 from __future__ import annotations

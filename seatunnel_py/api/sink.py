@@ -348,9 +348,10 @@ class Sink(ABC):
         )
 
     def repair_writer(self, context: WriteContext) -> Writer | None:
-        """Create a writer of rows that a followed table is refreshed with. It changes the target by key, in one
-        transaction, whatever the recipe of the job's units is, and leaves no record of a unit. It must not commit once
-        a newer run of the job has announced itself. Called on the driver while no unit runs. None: the sink cannot."""
+        """Create a writer of rows that a followed table is refreshed with. The writer changes the target by key, in one
+        transaction, whatever the recipe of the job's units is, and leaves no record of a unit. The writer must not
+        commit once a newer run of the job has announced itself. Called on the driver while no unit runs. None: the sink
+        cannot repair rows."""
         return None
 
     def sets_up_with(self, setup: Setup) -> Hashable:
@@ -364,8 +365,9 @@ class Sink(ABC):
         raise AssertionError(f"{type(self).__name__} defines sets_up_with, but not set_up_together")
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
-        """Return True if the transaction of each unit also stores a record of the unit (``Writer.reached``). Such a
-        sink is also called for units without rows, because a unit starts where the recorded one before it ended."""
+        """Return True if the transaction of each unit also stores a record of the unit (``Writer.reached``). A sink
+        with such records is also called for units without rows, because a unit starts where the recorded one before it
+        ended."""
         return False
 
     @abstractmethod

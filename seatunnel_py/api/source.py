@@ -40,8 +40,8 @@ class SourceTable:
 
 @dataclass(frozen=True, slots=True)
 class TableFailure:
-    """A requested table that exists, but cannot be described or read. It is isolated with this cause, and the other
-    tables run. ``remedy`` is specific to the cause."""
+    """A requested table that exists, but cannot be described or read. The table is isolated with this cause, and the
+    other tables run. ``remedy`` is specific to the cause."""
 
     path: TablePath
     message: str
@@ -119,20 +119,20 @@ class Reader(ABC):
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         """Yield the split's elements after ``start`` (None: from its beginning), in order, with bounded memory.
 
-        The engine stops when the unit's budget is used up. It continues later, in another process, at the ``end`` of
-        the last batch that it took. If the iterator ends, the split has been read to its end. Raise RetriableError or
-        FatalError for failures of the external system, naming table and split. The classic mistake: a batch whose
+        The engine stops when the unit's budget is used up. Reading continues later, in another process, at the ``end``
+        of the last batch that was taken. If the iterator ends, the split has been read to its end. Raise RetriableError
+        or FatalError for failures of the external system, naming table and split. The classic mistake: a batch whose
         ``end`` lies before rows of an earlier batch.
         """
 
     def confirm(self, position: Position) -> None:
-        """Release everything of the external system before this position of the split. It belongs to the oldest
-        checkpoint that a restore may use (I40). Called before a unit that continues an open reader; a position may be
-        missed or come again."""
+        """Release everything of the external system before this position of the split. The position belongs to the
+        oldest checkpoint that a restore may use (I40). Called before a unit that continues an open reader; a position
+        may be missed or come again."""
         return
 
     def close(self) -> None:
-        """Return borrowed connections to the pool. Not called if the worker is killed."""
+        """Return borrowed connections to the pool. A worker that is killed does not call this method."""
         return
 
 
@@ -160,8 +160,8 @@ class Enumerator(ABC):
 
     @abstractmethod
     def discover(self) -> Iterable[Split]:
-        """Return splits that were not returned before; a bounded source returns all of them at the first call. They
-        are durable, together with ``snapshot()``, before they are read. A known id is ignored."""
+        """Return splits that were not returned before; a bounded source returns all of them at the first call. Splits
+        are durable, together with ``snapshot()``, before they are read. A split with a known id is ignored."""
 
     def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
         """Return the same splits under a new ``generation``, because theirs is gone. Called only if the job allows
@@ -175,8 +175,9 @@ class Enumerator(ABC):
         return ()
 
     def on_checkpoint_complete(self, positions: Mapping[str, Position]) -> None:
-        """Release data of the external system before these positions, which are given by split id. They belong to the
-        oldest checkpoint that a restore may use (I40). An exception is only logged: the next checkpoint calls again."""
+        """Release data of the external system before these positions, which are given by split id. The positions belong
+        to the oldest checkpoint that a restore may use (I40). An exception is only logged: the next checkpoint calls
+        again."""
         return
 
     def snapshot(self) -> Plain:
@@ -233,8 +234,9 @@ class Source(ABC):
         return ()
 
     def current_rows(self) -> Source | None:
-        """Return a bounded source of the rows that the tables hold now, for comparisons with the target. It must take
-        the tables of this source, and change nothing anywhere: no slot, no mark. None: there is none."""
+        """Return a bounded source of the rows that the tables hold now, for comparisons with the target. The returned
+        source must take the tables of this source, and change nothing anywhere: no slot, no mark. None: there is
+        none."""
         return self
 
     def filtered(self, table: SourceTable, rows: RowSelection) -> SourceTable | None:

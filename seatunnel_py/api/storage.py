@@ -1,9 +1,9 @@
 """Storages keep the checkpoints and the journal of a job, which outlive the driver.
 
 A storage holds bytes under names like ``records/00000002-00000017``: a folder and a name of letters, digits, ``-`` and
-``.``. It is registered as an entry point of the group ``seatunnel_py.storages``, under the scheme of its URLs; the
-entry point is called with the URL and the job id, and returns the storage of that job. Savepoints of all jobs
-are stored under the job id ``.savepoints``.
+``.``. A storage is registered as an entry point of the group ``seatunnel_py.storages``, under the scheme of its URLs;
+the entry point is called with the URL and the job id, and returns the storage of that job. Savepoints of all jobs are
+stored under the job id ``.savepoints``.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def rule_remove(
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a rule. Its decisions stay; later changes wait for a person again."""
+    """Remove a rule. Decisions that it made stay; later changes wait for a person again."""
     from seatunnel_py.cli.jobs import change_rules as command
 
     where = where_of(file, variable)

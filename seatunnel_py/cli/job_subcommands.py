@@ -37,7 +37,7 @@ def jobs_list(
 def jobs_watch(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
     """Show a running job until it ends: rows and rates, tables, checkpoints.
 
-    Its exit code is that of the run. With --json one document per line, after each change.
+    The exit code is that of the run. With --json, print one document per line after each change.
     """
     from seatunnel_py.cli.jobs import job_watch as command
 

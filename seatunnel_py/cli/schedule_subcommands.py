@@ -125,7 +125,7 @@ def schedule_run(id: ScheduleId) -> None:
 
 @schedule_app.command("remove", epilog="Example: seatunnel server schedule remove shop")
 def schedule_remove(id: ScheduleId) -> None:
-    """Delete a schedule with its history. Its runs go on."""
+    """Delete a schedule with its history. Runs that it started go on."""
     from seatunnel_py.cli.server import schedules as command
 
     raise typer.Exit(command.remove(id))

@@ -51,7 +51,7 @@ def quarantine_replay(
 ) -> None:
     """Deliver the bad rows of a job after a fix, each once.
 
-    They pass through the current job file; rows that fail again are kept with the new error.
+    Bad rows pass through the current job file; rows that fail again are kept with the new error.
     """
     from seatunnel_py.cli.jobs import quarantine as command
 
@@ -324,7 +324,7 @@ def token_create(
 ) -> None:
     """Make a token, which is shown once.
 
-    On a terminal it is printed. Else a file must be named, for output often ends in a log.
+    A terminal shows the token. Elsewhere a file must be named, for output often ends in a log.
     """
     from seatunnel_py.cli.server import tokens as command
 

@@ -1,8 +1,8 @@
-"""Parses HOCON and JSON text to expressions with places. The only module that knows the ``hocon`` library.
+"""Parses HOCON and JSON text to expressions with places. No other module uses the ``hocon`` library.
 
 Uses the library's lexer and parser below its public surface, for two reasons. The public result has no positions. And
-it has already merged objects, so that a second ``Jdbc { ... }`` would vanish into the first. ``evaluate`` decides what
-the expressions mean.
+the public result has merged objects already, so that a second ``Jdbc { ... }`` would vanish into the first.
+``evaluate`` decides what the expressions mean.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fills in the placeholders of a sink, once for each upstream table: ``table = "ods_${table_name}"``.
 
-In an option that names the target (``Naming``) each substituted name stays one name. It is quoted in a dotted path, and
-refused in a file's path if it would leave the directory. A placeholder without a value is refused there.
+In an option that names the target (``Naming``) each substituted name stays one name. A value is quoted in a dotted
+path, and refused in a file's path if it would leave the directory. A placeholder without a value is refused there.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class LocalLauncher:
         return child.pid
 
     def close(self) -> None:
-        """Let the drivers end that have no job. The others go on."""
+        """Let the drivers end that have no job. Other drivers go on."""
         if self.warm is not None:
             self.warm.close()
 

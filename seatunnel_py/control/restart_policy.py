@@ -71,8 +71,8 @@ def end_kind(exit_code: int | None, *, boot_differs: bool) -> EndKind:
 
 
 def decide(wish: Wish, end: RunEnd) -> RestartDecision:
-    """Whether the run of a wish is restored after this end. The same cause at the same position, ``SAME_CAUSE_MAX``
-    times in a row, holds it until a person looks."""
+    """Decide whether the run of a wish is restored after this end. The same cause at the same position,
+    ``SAME_CAUSE_MAX`` times in a row, holds it until a person looks."""
     if wish.run is None or wish.held or end.kind not in RESTARTED[wish.policy]:
         return RestartDecision(wish, restore=False)
     if end.kind in (EndKind.BOOT, EndKind.STOPPED_AT_BOOT):

@@ -5,7 +5,7 @@ the others go on. (3) A run is looked at again after 1 s if it is alive, else af
 changes; its files are read only after one was replaced. (4) Times between looks are monotonic: a wall clock that jumps
 changes nothing. (5) A driver that is alive, but has not written its counters for ``SILENT_SECONDS``, is STALLED. (6) A
 driver of another machine is NOT ENDED until its receipt is there. (7) While the home is away nothing is looked at: a
-run that was alive is UNKNOWN, and the others stay as they were. When it is back the locks decide again.
+run that was alive is UNKNOWN, and the others stay as they were. When the directory is back, the locks decide again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Keeps a few drivers ready whose Spark is up: the next job begins in one of them.
 
-Rules. (1) A warm driver is a child with a socket, and knows no job. It ends with the socket, so a server that ends, or
-is killed, leaves none. (2) A request is one line: a driver that has read half of it does nothing. (3) It is given only
-to a start with the same environment, because its Spark and its workers have that already. (4) One that has ended is
-replaced, later each time; a new one waits until the job that took the last one has begun, and until there is memory.
+Rules. (1) A warm driver is a child with a socket, and knows no job. Such a driver ends with the socket, so a server
+that ends, or is killed, leaves none. (2) A request is one line: a driver that has read half of it does nothing. (3) It
+is given only to a start with the same environment, because its Spark and its workers have that already. (4) One that
+has ended is replaced, later each time; a new one waits until the job that took the last one has begun, and until there
+is memory.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class WarmDriver:
         return self.child.poll() is None
 
     def end(self) -> None:
-        """Kill it. Its JVM ends with it."""
+        """Kill the driver. Its JVM ends with it."""
         self.channel.close()
         self.child.kill()
         self.child.wait()
@@ -91,7 +92,7 @@ class WarmDrivers:
             self._add()
 
     def take(self, launch: Launch) -> subprocess.Popen[bytes] | None:
-        """Give a start to a driver that is ready. None: there is none that fits."""
+        """Give a start to a driver that is ready. None: no ready driver fits."""
         if launch.environment != self.environment or tuple(launch.command[: len(self.program)]) != tuple(self.program):
             return None
         for one in [warm for warm in self._warm if warm.ready]:

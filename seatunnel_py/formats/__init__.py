@@ -1,7 +1,7 @@
 """PUBLIC: formats for connectors. Plugins import only the names listed here, not the modules below.
 
-It offers the option ``schema`` with the table that it declares, and a codec for values of one row each. Importing
-this package does not load pyarrow.
+Offers the option ``schema`` with the table that it declares, and a codec for values of one row each. Importing this
+package does not load pyarrow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Defines the ``schema { … }`` option of connectors with declared columns, and the table that it declares.
 
-A column's type is text (``decimal(10, 2)``) or, for a nested row, an object. This module holds only option models; each
-connector decides about tables without a declared schema.
+A column's type is text (``decimal(10, 2)``) or, for a nested row, an object. Each connector decides about tables
+without a declared schema.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def run_of(job: KnownJob) -> str:
 
 
 def is_here(job: KnownJob, *, ended: bool) -> bool:
-    """Whether a driver on this machine holds the job. One that took it over does so only after the driver before it has
-    ended, at its next look."""
+    """Return True if a driver on this machine holds the job. A driver that takes a job over holds it only after the
+    earlier driver has ended, at its next look."""
     until = time.monotonic() + TAKEOVER_SECONDS
     while not (here := bool(job.here)) and not ended and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)

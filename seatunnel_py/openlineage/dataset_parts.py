@@ -80,8 +80,8 @@ class _RoomLeft:
 def parts_of(
     datasets: JobDatasets, counted: Mapping[CountKey, DatasetCount], *, described: bool = True
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], LeftOut]:
-    """The inputs and outputs of an event, and the number of missing parts. ``counted``: by the keys of the datasets.
-    Not ``described``: names and counts only."""
+    """Return the inputs and outputs of an event, and the number of missing parts. ``counted``: counts by the keys of
+    the datasets. ``described=False``: names and counts only."""
     room = _RoomLeft(NAMES_BYTES_MAX)
     pairs = [*zip_longest(datasets.outputs, datasets.inputs)]
     named: list[tuple[JobDataset, dict[str, Any]]] = []

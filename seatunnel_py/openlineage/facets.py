@@ -1,7 +1,7 @@
 """Facets: named parts of a lineage event, each with the address of its schema. Pure.
 
-The standard ones are those of OpenLineage, in the versions that the addresses name. Those that begin with ``seatunnel``
-are ours; consumers that do not know them keep them as they are.
+The standard ones are those of OpenLineage, in the versions that the addresses name. Facets that begin with
+``seatunnel`` are defined here; consumers that do not know them keep them as they are.
 """
 
 from __future__ import annotations

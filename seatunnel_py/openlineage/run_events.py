@@ -90,7 +90,7 @@ def ending_of(receipt: Receipt) -> tuple[RunEventType, RunState]:
 def event_of(
     kind: RunEventType, at: float, run: RunFacts, datasets: JobDatasets, now: RunState, *, described: bool
 ) -> dict[str, Any]:
-    """One event, as JSON-ready data. Not ``described``: without columns."""
+    """Make an event as JSON-ready data, without columns if not ``described``."""
     counted = counts_of(now.tables, datasets)
     inputs, outputs, left_out = parts_of(datasets, counted, described=described)
     job: dict[str, Facet] = {"jobType": facets.job_type(streaming=run.streaming)}

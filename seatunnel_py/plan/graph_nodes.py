@@ -57,8 +57,8 @@ class SharedTarget:
 
 
 class SourcePart(StrEnum):
-    """Part of a source that a node reads. A source without a log: its table. One with a log: the copy of one table, the
-    log after such copies, or the log alone."""
+    """Part of a source that a node reads. Without a log, a node reads a table. With a log, it reads the copy of one
+    table, the log after such copies, or the log alone."""
 
     TABLE = "table"
     COPY = "copy"
@@ -89,7 +89,7 @@ class SourceNode:
 
     @property
     def tables(self) -> tuple[SourceTable, ...]:
-        """All tables that it reads."""
+        """All tables that the source reads."""
         return self.log_tables or (self.table,)
 
 

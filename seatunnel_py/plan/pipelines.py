@@ -2,11 +2,11 @@
 
 Rules. (1) Nodes joined by an edge are in one pipeline. (2) So are all tables of a source whose tables are not
 independent, and all tables of a sink that spans tables. The log of a source begins when its tables are copied. (3) A
-vertex is a chain. It starts at a source, after a fan-out or a log of several tables, or at a wide query, and takes in
-every node that reads exactly one stream with no other reader. A sink fed by several chains is part of each of them, for
-its committer brings their pieces together. (4) Channels connect the chains. (5) A step whose rejected rows come back to
-it is a vertex of its own, with a back-edge. Its output is invisible before its unit has ended, so that another attempt
-may reject other rows.
+vertex is a chain. A chain starts at a source, after a fan-out or a log of several tables, or at a wide query, and takes
+in every node that reads exactly one stream with no other reader. A sink fed by several chains is part of each of them,
+for its committer brings their pieces together. (4) Channels connect the chains. (5) A step whose rejected rows come
+back to it is a vertex of its own, with a back-edge. The output of such a vertex is invisible before its unit has ended,
+so that another attempt may reject other rows.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Pipeline:
 
     @property
     def sinks(self) -> tuple[SinkNode, ...]:
-        """Its commit scopes, each once."""
+        """The pipeline's sinks, one for each commit scope."""
         found = {node.id: node for vertex in self.vertices for node in vertex.sinks}
         return tuple(found.values())
 
@@ -228,8 +228,8 @@ def _fusible(node: TableNode) -> bool:
 
 
 def _breaks(graph: FlowGraph, edge: GraphEdge) -> bool:
-    """Whether this edge needs a channel. It does if the stream has several readers, its reader cannot be fused, its
-    rows cannot be read again and have to be kept, or rejected rows come back to one of its ends."""
+    """Return True if this edge needs a channel: if the stream has several readers, its reader cannot be fused, its rows
+    cannot be read again and have to be kept, or rejected rows come back to one of its ends."""
     readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
     sender = graph.nodes[edge.sender]
     once = isinstance(sender, SourceNode) and not sender.capabilities.replayable
@@ -308,8 +308,8 @@ def _receiver(edge: GraphEdge, heads: Mapping[str, list[str]]) -> str:
 
 
 def _chain(graph: FlowGraph, start: str) -> list[str]:
-    """The nodes that run with ``start``: follow every unbroken edge. This gives a tree, for a transform may have side
-    outputs, except at a sink in which two branches meet again."""
+    """Return the nodes that run with ``start``, by following every unbroken edge. They form a tree, as a transform may
+    have side outputs, except at a sink in which two branches meet again."""
     chain: dict[str, None] = {}
     waiting = deque([start])
     while waiting:

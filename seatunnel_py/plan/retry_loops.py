@@ -1,9 +1,9 @@
 """Decides whether rows may come back to a step that rejected them. Pure.
 
-Rules. (1) A row that comes back is late: others have passed it. So the plan refuses a sink after such a step if it
-keeps the order of rows. It also refuses a sink that knows rows by key, unless it compares versions: an older row would
-replace a newer one. (2) If the source proves that a key comes once there is nothing to overtake. (3) A query that needs
-all of its rows is refused: it would wait for rows that may never come.
+Rules. (1) A row that comes back is late: others have passed it. So the plan refuses a sink after such a step if the
+sink keeps the order of rows. The plan also refuses a sink that knows rows by key, unless it compares versions: an older
+row would replace a newer one. (2) If the source proves that a key comes once there is nothing to overtake. (3) A query
+that needs all of its rows is refused: it would wait for rows that may never come.
 """
 
 from __future__ import annotations

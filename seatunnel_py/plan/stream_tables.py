@@ -12,7 +12,7 @@ from seatunnel_py.plan.steps import Step
 
 
 def unproved(table: TableSchema) -> TableSchema:
-    """The same table, but its key is not guaranteed any more."""
+    """Return the table with a key that is not guaranteed any more."""
     key = table.primary_key
     return replace(table, primary_key=replace(key, proved=False)) if key else table
 

@@ -5,10 +5,10 @@ A stable property stays true once it is true: if it holds in a consistent cut, i
 
 Rules. (Y1) A pipeline has terminated when every source subtask has ended and no channel state holds a batch. (Y3)
 Subtasks are deadlocked when each waits, every channel that could wake it is empty, and the sender of each such channel
-is deadlocked as well. They contain a cycle, which is reported. (Y4) A subtask that waits for input continues when one
-of its inputs has a batch; one that waits for room continues when all its full outputs have room. (Y5) An explanation
-starts with the root causes: first deadlocks, then subtasks that wait for no other, ordered by the number of subtasks
-that wait for them, ended ones last; then the others, by their distance to a root.
+is deadlocked as well. Deadlocked subtasks contain a cycle, which is reported. (Y4) A subtask that waits for input
+continues when one of its inputs has a batch; one that waits for room continues when all its full outputs have room.
+(Y5) An explanation starts with the root causes: first deadlocks, then subtasks that wait for no other, ordered by the
+number of subtasks that wait for them, ended ones last; then the others, by their distance to a root.
 
 May not know: how a snapshot was taken, what a participant is, clocks (times are arguments), and any remedy.
 """

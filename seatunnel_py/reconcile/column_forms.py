@@ -102,8 +102,8 @@ def _unnested(source: DataType, target: DataType) -> DataType | None:
 
 
 def _converted(array: pa.Array, dtype: DataType, form: DataType) -> tuple[pa.Array, list[int]]:
-    """Convert the values. One that does not fit was refused by the sink as well: it becomes null, and its row is
-    listed."""
+    """Convert the values. The sink has refused a value that does not fit as well: the value becomes null, and its row
+    is listed."""
     import pyarrow as pa
 
     arrow, done = to_arrow(form), 0

@@ -126,7 +126,7 @@ class Reconciler:
     def compare(
         self, targets: Sequence[TargetRows], open_table: Callable[[TargetRows], TableComparison]
     ) -> ReconcileReport:
-        """Compare all tables. Those with undecided keys are looked at again in turn, so that they settle together."""
+        """Compare all tables. Tables with undecided keys are looked at again in turn, so that they settle together."""
         reports: dict[int, TableReport] = {}
         waiting: dict[int, _OpenTable] = {}
         for at, rows in enumerate(targets):

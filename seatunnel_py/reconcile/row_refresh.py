@@ -229,7 +229,7 @@ class TargetRefresh:
         return kept, np.unique(np.concatenate(hashes))
 
     def _moved(self, surplus: Sequence[pa.RecordBatch], keys: Hashes) -> Hashes:
-        """Those of the keys that the source has with a row which does not fulfil the condition."""
+        """Return those keys whose row at the source does not fulfil the condition."""
         if not self._wish.condition or not len(keys):
             return np.zeros(0, np.uint64)
         return self._seen(self._found_by(surplus), WantedKeys(keys))

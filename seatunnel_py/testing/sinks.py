@@ -72,9 +72,9 @@ def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
         weaker = f"it declares {guarantee.text}"
         findings = [
             attempt("every row is confirmed and arrives", _arrives),
-            attempt("names and values that break quoting come out as they went in", _hostile),
-            attempt("nothing is seen before the commit", _unseen, two_phase, weaker),
-            attempt("a unit that is given up leaves nothing", _given_up, two_phase, weaker),
+            attempt("names and values with quotes and special characters are kept exactly", _hostile),
+            attempt("no row is visible before the commit", _unseen, two_phase, weaker),
+            attempt("an aborted unit leaves nothing", _given_up, two_phase, weaker),
             attempt("two attempts at the same rows count once", _two_attempts, once, weaker),
             attempt("a repeated commit has no further effect", _repeated, once, weaker),
             attempt("an abandoned run leaves nothing", _aborted, two_phase, weaker),
@@ -86,9 +86,9 @@ def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
             why = (
                 'it has no failpoint there, so it was killed around it only: see "Try your promises" in docs/authors.md'
             )
-            findings.append(Finding("killed inside of its commit it recovers", Verdict.NOT_PROMISED, why))
+            findings.append(Finding("it recovers from a kill inside of its commit", Verdict.NOT_PROMISED, why))
         for point in points:
-            name = f"killed at {point} it recovers"
+            name = f"it recovers from a kill at {point}"
             findings.append(attempt(name, lambda trial, at=point: _killed(trial, at, once)))  # type: ignore[misc]
     return Report(first.factory.name, guarantee.text, tuple(findings))
 

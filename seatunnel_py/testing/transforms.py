@@ -104,7 +104,7 @@ def check_transform(target: TransformTarget) -> Report:
         ("a batch that comes twice gives the same rows", run.twice, same, "it declares indeterminate rows"),
         ("rows are the same however they are cut into batches", run.cut, same, "it declares indeterminate rows"),
         (
-            "values of key columns come out as they went in, and no row twice",
+            "values of key columns are kept exactly, and no row comes twice",
             run.keys,
             capabilities.keeps_keys and key is not None,
             "the target's table has no primary key" if capabilities.keeps_keys else "it declares no kept keys",

@@ -1,4 +1,4 @@
-"""Routes of the web page. They hold no data, so they need no token: the page asks for its data with one."""
+"""Routes of the web page. The files hold no data, so they need no token: the page asks for its data with one."""
 
 from __future__ import annotations
 

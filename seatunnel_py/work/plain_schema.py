@@ -1,8 +1,8 @@
 """Schemas as plain data, for results of units and for records: a log is read under the schema of its position, which is
 not the one of today.
 
-Defaults are omitted, for a record may hold hundreds of tables. So are the parts of a definition that only the creation
-of a target needs (``TableSchema.details``).
+Defaults are omitted, for a record may hold hundreds of tables. The parts of a definition that only the creation of a
+target needs (``TableSchema.details``) are omitted as well.
 """
 
 from __future__ import annotations

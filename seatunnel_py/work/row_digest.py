@@ -1,7 +1,7 @@
 """Computes the digest of the rows of a segment, one checksum for each table, independent of batch boundaries (I22).
 
 Batch boundaries depend on timing: how much a broker had sent just then, whether bad rows were taken out of the middle.
-Rows that come again in other batches are the same rows. So every buffer is summed up as if the batches were one: values
+Rows that come again in other batches are the same rows. Every buffer is summed up as if the batches were one: values
 without nulls, lengths of texts, and the row numbers of the nulls. Missing kinds or marks equal kinds or marks without
 special values. Positions do not count.
 """

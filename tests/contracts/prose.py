@@ -32,10 +32,12 @@ class Sentence:
     path: Path
     line: int
     text: str
+    context: str = ""
+    """The definition that a docstring belongs to, or a page's heading and the head of a table."""
 
     @property
     def place(self) -> str:
-        return f"{self.path.relative_to(ROOT)}:{self.line}"
+        return f"{self.path.relative_to(ROOT)}:{self.line}" + (f" ({self.context})" if self.context else "")
 
 
 def product_files() -> list[Path]:
@@ -46,10 +48,13 @@ def in_docstrings(path: Path) -> Iterator[Sentence]:
     """Sentences of all docstrings, those of constants and fields included."""
     for node in ast.walk(ast.parse(path.read_text())):
         body = getattr(node, "body", None)
+        defined = getattr(node, "name", "")
         for statement in body if isinstance(body, list) else []:
             value = statement.value if isinstance(statement, ast.Expr) else None
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                yield from _sentences(path, value.lineno, value.value)
+                yield from _sentences(path, value.lineno, value.value, defined)
+            elif isinstance(statement, ast.Assign | ast.AnnAssign):
+                defined = ast.unparse(statement.targets[0] if isinstance(statement, ast.Assign) else statement.target)
 
 
 def in_comments(path: Path) -> Iterator[Sentence]:
@@ -83,18 +88,25 @@ def in_docs() -> Iterator[Sentence]:
     """Sentences of the pages, without code blocks; a row of a table counts as one paragraph."""
     for path in sorted(page for pattern in DOCS for page in ROOT.glob(pattern)):
         text = re.sub(r"```.*?```", lambda block: "\n" * block.group().count("\n"), path.read_text(), flags=re.DOTALL)
-        line = 1
+        line, heading, head = 1, "", ""
         for paragraph in re.split(r"(\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\.)))", text):
-            if paragraph.strip() and not paragraph.lstrip().startswith("#"):
-                yield from _sentences(path, line, paragraph)
+            stripped = paragraph.strip()
+            if stripped.startswith("#"):
+                heading, head = stripped.lstrip("# "), ""
+            elif stripped.startswith("|"):
+                head = head or stripped
+                yield from _sentences(path, line, paragraph, f"{heading}: {head}")
+            elif stripped:
+                head = ""
+                yield from _sentences(path, line, paragraph, heading)
             line += paragraph.count("\n")
 
 
-def _sentences(path: Path, line: int, text: str) -> Iterator[Sentence]:
+def _sentences(path: Path, line: int, text: str, context: str = "") -> Iterator[Sentence]:
     for block in _NESTED_BLOCK.split(text):
         for sentence in _ENDS.split(" ".join(block.split())):
             if len(sentence.split()) >= WORDS_MIN:
-                yield Sentence(path, line, sentence)
+                yield Sentence(path, line, sentence, context)
 
 
 def _template(text: ast.JoinedStr) -> str:

@@ -15,7 +15,7 @@ Enumerator Failpoint FatalError FixedSplits GenerationLostError Guarantee Heartb
 COPY_AGAIN NativeWriter CannotResumeError NothingToCommit Options PLAIN_READ Outcome OutputTransform Piece Plain PluginError Position Present
 PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand SimpleSink SimpleSource Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath
-TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
+TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError TypeCompatibility Visible WriteContext Writer
 at_least_one at_most_one borrow convert exactly_one failpoint from_arrow is_on_network lock_timeout make_private_file option parse_type
 private_directory private_output reachable_addresses required_when schema_from_arrow shown_rows shown_values silence simple_sink simple_source simple_table
 stored_as terminal_text to_arrow together
@@ -58,5 +58,6 @@ def test_names_of_the_release_before_still_stand() -> None:
         "GenerationLost": api.GenerationLostError,
         "NativeRefused": api.NativeRefusedError,
         "NoWayOn": api.CannotResumeError,
+        "Verdict": api.TypeCompatibility,
     }
     assert {name: getattr(api, name) for name in earlier} == earlier

@@ -17,8 +17,6 @@ PARTS = {"seatunnel_py": ROOT, "seatunnel_connectors": ROOT / "connectors", "sea
 PACKAGE_MODULES_MAX = 16
 CIRCLES: Mapping[str, int] = {}
 """Import circles that are left, by their first module: how many modules each may have at most."""
-PAIRS = frozenset({"Verdict"})
-"""Class names that two modules share: that of a conversion (API) and that of a property (kit) are both public."""
 
 
 @cache
@@ -54,7 +52,7 @@ def test_class_names_are_unique() -> None:
     found: dict[str, list[str]] = defaultdict(list)
     for module, node in classes():
         found[node.name].append(module)
-    assert {name: places for name, places in found.items() if len(places) > 1 and name not in PAIRS} == {}
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
 
 
 def test_exceptions_end_in_error() -> None:

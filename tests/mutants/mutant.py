@@ -22,8 +22,8 @@ RUNTIME = "seatunnel_py.runtime"
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` stands once in ``file``, a path below ``package``; ``rules`` are what the mutant drops, and the invariants that this breaks;
-    of the runtime, a file and the number of a rule in its text.
+    """``old`` stands once in ``file``, a path below ``package``. ``rules`` names the rules that the mutant drops and the
+    invariants that this breaks; in the runtime, a file and the number of a rule in its text.
 
     ``killer``: the test file that has to fail; none: the simulation has to notice.
     """

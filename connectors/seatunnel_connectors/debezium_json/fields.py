@@ -147,7 +147,7 @@ def _per_micro(dtype: DataType) -> int:
 
 
 def _array(column: Column, options: DebeziumJsonOptions) -> Form:
-    """An array. Its elements may be null."""
+    """Return the form of an array, of which elements may be null."""
     assert column.dtype.element is not None, "an array has elements"
     native = column.native.removesuffix("[]")
     inner = form_of(replace(column, dtype=column.dtype.element, native=native), options)

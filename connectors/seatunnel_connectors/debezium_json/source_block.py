@@ -21,8 +21,8 @@ _TYPES = {STRING: ("string", "string"), BIGINT: ("int64", "int64"), INT: ("int32
 
 @dataclass(frozen=True, slots=True)
 class SourceField:
-    """A field. Its value is that of ``metadata``, by name, else ``constant``. ``required``: a missing one is empty, or
-    0."""
+    """A field of the source block. The value comes from ``metadata``, by name, else it is ``constant``. ``required``: a
+    missing one is empty, or 0."""
 
     name: str
     dtype: DataType

@@ -171,7 +171,7 @@ class LzopReader:
 
 
 def _library() -> Any:
-    """Load the library. It may be needed only now: the codec may follow from a file's name."""
+    """Load the LZO library at its first use, as the codec may follow from a file's name."""
     try:
         return import_module(LZO_LIBRARY)
     except ImportError:

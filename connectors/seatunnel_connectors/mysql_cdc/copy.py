@@ -1,12 +1,11 @@
 """Copies the rows of tables before the log: tables are divided and read as by Jdbc, after a mark in the log.
 
 A snapshot cannot be shared by several connections of MySQL or MariaDB, so each query of a copy shows another moment.
-All of them are later than the mark, which is taken before the first one, and the log is read from the mark. It holds
-every change since then, in order, each with the whole row. A row without a change was the same for every query. Of
-a row with changes, the last one decides, whichever version a query has shown, and also if it has shown none. So every
-sink that writes by key ends with the rows of the source, and passes through older states of them until the log has
-passed the end of the copy. A sink that only appends keeps both the
-copied row and its changes since the mark.
+All of them are later than the mark, which is taken before the first one, and the log is read from the mark. The log
+holds every change since the mark, in order, each with the whole row. A row without a change was the same for every
+query. Of a row with changes, the last one decides, whichever version a query has shown, and also if it has shown none.
+So every sink that writes by key ends with the rows of the source, and passes through older states of them until the log
+has passed the end of the copy. A sink that only appends keeps both the copied row and its changes since the mark.
 """
 
 from __future__ import annotations

@@ -113,7 +113,8 @@ def as_changes(
 
 
 def _equal(old: pa.Array, new: pa.Array) -> Mask:
-    """Compare values, null with null. Those of a type without comparison count as different: that costs a row only."""
+    """Compare values, null with null. Values of a type without comparison count as different, which costs one more
+    row."""
     try:
         same = pc.fill_null(pc.equal(old, new), False)
     except pa.ArrowNotImplementedError:

@@ -1,6 +1,6 @@
 """Chooses the id that a reader of the log has among the server's replicas.
 
-One id is enough: a step has one reader. Its own id is the same at each start, on purpose: a server ends the dump of an
+One id is enough: a step has one reader. The id is the same at each start, on purpose: a server ends the dump of an
 older reader with the id of a newer one, so a driver that was replaced does not read on.
 """
 

@@ -149,8 +149,8 @@ def _slot(
 
 
 def _whole_slot(db: Statements, name: str, wait_seconds: float) -> FoundSlot | None:
-    """The slot, if there is one. One without a position is being created by a driver that is gone: it ends with its
-    session, or becomes whole."""
+    """Return the slot, if there is one. A slot without a position is still being created by a driver that is gone: wait
+    until it ends with its session, or is whole."""
     until = time.monotonic() + wait_seconds
     while (found := find_slot(db, name)) is not None and not found.confirmed:
         take_over(db, name, max(0.0, until - time.monotonic()))

@@ -1,11 +1,11 @@
 """Fixes the place at which the log of a bounded job ends, and recognises it while the log is read.
 
 Rules. (1) The place is fixed once for each run, and is durable with the split before the log is read: a driver that
-takes over ends at the same place. A time that has not come yet is durable instead (4). It is never before the place at
-which the run begins: such a run reads nothing. (2) Transactions that commit before it are read, and no other: positions
-of commits are compared, so a transaction that is open there counts by its commit. (3) A log may be silent after the
-place. So a transaction without changes follows it, which the server reports as progress. (4) A time is compared with
-the times of commits in the log: the first transaction after it marks the place (F-C19).
+takes over ends at the same place. A time that has not come yet is durable instead (4). The bound is never before the
+place at which the run begins: such a run reads nothing. (2) Transactions that commit before it are read, and no other:
+positions of commits are compared, so a transaction that is open there counts by its commit. (3) A log may be silent
+after the place. So a transaction without changes follows it, which the server reports as progress. (4) A time is
+compared with the times of commits in the log: the first transaction after it marks the place (F-C19).
 """
 
 from __future__ import annotations

@@ -130,8 +130,8 @@ def _absent(rows: TableRows) -> pa.RecordBatch | None:
 
 
 def moves_partially(batch: Batch) -> bool:
-    """Whether a row gets another key without having all cells: it cannot be inserted under that key. Then alone is the
-    row before an update given beside one that lacks cells."""
+    """Whether a row gets another key without having all cells: it cannot be inserted under that key. Only in this case
+    is the row before an update given beside a row that lacks cells."""
     if batch.kinds is None or batch.absent is None:
         return False
     after = np.flatnonzero(np.asarray(batch.kinds) == RowKind.UPDATE_BEFORE) + 1

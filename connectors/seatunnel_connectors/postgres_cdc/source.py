@@ -155,8 +155,8 @@ class PostgresCdcSource(LogSource):
         return self.options.slot_drop is SlotDrop.WHEN_FINISHED
 
     def _published(self) -> int:
-        """Publish the tables of the step; return a position from which the log has all of their changes. It lacks
-        those before, and those of transactions that run now."""
+        """Publish the tables of the step; return a position from which the log has all of their changes. The
+        publication's log lacks earlier changes, and those of transactions that run now."""
         claims = self.registry.get(LogClaims)
         claims.claim(self.address, self.names, known=True, wait_seconds=self.options.slot_wait_seconds)
         return consistent_point(self.address, self.options.slot_wait_seconds)

@@ -3,8 +3,8 @@
 An object appears completely, or not at all. Objects cannot be extended, so each append is an object of its own:
 ``name``, ``name+00000001``, ``name+00000002``. Reading joins them again.
 
-A call that is not answered in time fails, however long the client would retry. It may still arrive later: that is
-harmless, since each call writes the same bytes under the same name, or creates only what is absent.
+A call that is not answered in time fails, however long the client would retry. A late arrival of the call is harmless,
+since each call writes the same bytes under the same name, or creates only what is absent.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ from seatunnel_py.api.options.values import SEQUENCES, adapted, alternatives
 from seatunnel_py.redaction import redacted_value
 
 Secret = SecretStr
-"""The one redacting type: its ``repr`` and ``str`` are asterisks; ``get_secret_value()`` is the text."""
+"""The redacting type: its ``repr`` and ``str`` are asterisks; ``get_secret_value()`` is the text."""
 
 
 def secret_texts(value: Any) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Pools connections and other expensive resources of a worker process between units.
 
-Each process has a pool, keyed by configuration. It closes connections that have been idle for long, because they may
-be lost without notice. A native client is opened inside a unit, never at import or before a fork: after a fork the
+Each process has a pool, keyed by configuration. The pool closes connections that have been idle for long, because they
+may be lost without notice. A native client is opened inside a unit, never at import or before a fork: after a fork the
 pool drops inherited connections.
 """
 

@@ -1,4 +1,5 @@
-"""The simple tier: a source or a sink in one class, or in one function. It is built on the standard tier."""
+"""The simple tier: a source or a sink in one class, or in one function. The simple tier is built on the standard
+one."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def simple_source(
     summary: str = "",
     extra: str = "",
 ) -> Callable[[Callable[..., Iterable[Any]]], type[SimpleSource]]:
-    """Create a source of one table from a function that yields rows. Its parameters are options, except ``split`` and
-    ``start``, which it may also have::
+    """Create a source of one table from a function that yields rows. The function's parameters are options, except
+    ``split`` and ``start``, which it may also have::
 
         @simple_source("Countdown", columns={"n": "bigint"})
         def countdown(start_at: int = option(ge=1)):
@@ -48,8 +48,8 @@ def simple_source(
 def simple_sink(
     name: str, *, guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, why: str = AGAIN, summary: str = "", extra: str = ""
 ) -> Callable[[Callable[..., int | None]], type[SimpleSink]]:
-    """Create a sink from a function that writes the ``batches`` of a unit. Its parameters are options, except
-    ``batches``, ``context`` and ``table``, which the engine passes if the function has them::
+    """Create a sink from a function that writes the ``batches`` of a unit. The function's parameters are options,
+    except ``batches``, ``context`` and ``table``, which the engine passes if the function has them::
 
         @simple_sink("Lines")
         def lines(batches: Iterator[Batch], path: str) -> None:

@@ -45,7 +45,7 @@ def _array(values: list[Any], column: Column, table: TableSchema) -> pa.Array:
 
 
 def _is_same(given: Any, held: Any, dtype: DataType) -> bool:
-    """Return True if Arrow keeps the value unchanged. It silently drops fractions, zones and times of day."""
+    """Return True if Arrow keeps the value unchanged. Arrow silently drops fractions, zones and times of day."""
     if given is None or held is None:
         return given is held
     match dtype.kind:

@@ -1,12 +1,11 @@
 r"""Runs Java's regular expressions from job files on RE2 (Arrow, whole columns) or Python (value by value).
 
 Every pattern of a job file is compiled here, for names (``NamePattern``) or for values (``JavaPattern``), so it means
-the same in every option. It is translated to Python's syntax, which differs from Java's in few points: named groups,
-quoting by ``\\Q…\\E``, ``\\p{Alpha}`` and the like, ``\\h``, ``\\R``, ``\\z``.
+the same in every option. A pattern is translated to Python's syntax, which differs from Java's in few points: named
+groups, quoting by ``\\Q…\\E``, ``\\p{Alpha}`` and the like, ``\\h``, ``\\R``, ``\\z``.
 
-RE2 is ten times faster. It is used if the pattern needs no feature that RE2 lacks (lookaround, back references,
-possessive quantifiers), cannot match the empty text, and no value contains a line break (RE2's ``.`` and ``$``
-differ).
+RE2 is ten times faster. RE2 is used if the pattern needs no feature that RE2 lacks (lookaround, back references,
+possessive quantifiers), cannot match the empty text, and no value contains a line break (RE2's ``.`` and ``$`` differ).
 """
 
 from __future__ import annotations

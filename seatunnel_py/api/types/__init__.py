@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seatunnel_py.api.types.arrow import from_arrow, to_arrow
-from seatunnel_py.api.types.contract import ANY_DIGITS, Conversion, Outcome, Verdict, stored_as
+from seatunnel_py.api.types.contract import ANY_DIGITS, Conversion, Outcome, TypeCompatibility, stored_as
 from seatunnel_py.api.types.convert import ValueMisfitError, convert
 from seatunnel_py.api.types.data_type import (
     BIGINT,
@@ -61,8 +61,8 @@ __all__ = [
     "DataType",
     "Kind",
     "Outcome",
+    "TypeCompatibility",
     "ValueMisfitError",
-    "Verdict",
     "array",
     "convert",
     "decimal",

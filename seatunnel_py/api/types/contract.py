@@ -32,7 +32,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TypeCompatibility:
     """Outcome for a pair of types. ``note``: the change, the test, or the reason for the refusal."""
 
     outcome: Outcome
@@ -52,22 +52,22 @@ class Conversion:
     checked: bool = False
 
 
-EXACT = Verdict(Outcome.EXACT)
+EXACT = TypeCompatibility(Outcome.EXACT)
 
 
-def converted(note: str) -> Verdict:
-    return Verdict(Outcome.CONVERTED, note)
+def converted(note: str) -> TypeCompatibility:
+    return TypeCompatibility(Outcome.CONVERTED, note)
 
 
-def checked(note: str) -> Verdict:
-    return Verdict(Outcome.CHECKED, note)
+def checked(note: str) -> TypeCompatibility:
+    return TypeCompatibility(Outcome.CHECKED, note)
 
 
-def refused(note: str) -> Verdict:
-    return Verdict(Outcome.REFUSED, note)
+def refused(note: str) -> TypeCompatibility:
+    return TypeCompatibility(Outcome.REFUSED, note)
 
 
-def stored_as(source: DataType, target: DataType, digits: int = ANY_DIGITS) -> Verdict:
+def stored_as(source: DataType, target: DataType, digits: int = ANY_DIGITS) -> TypeCompatibility:
     """Decide how values of ``source`` may be stored as ``target``. ``digits``: the digits of a second's fraction that a
     time or timestamp column keeps."""
     if source.kind is Kind.NULL:
@@ -81,19 +81,19 @@ def stored_as(source: DataType, target: DataType, digits: int = ANY_DIGITS) -> V
     return rule(source, target, digits) if rule else refused(f"cannot hold {source}")
 
 
-Rule = Callable[[DataType, DataType, int], Verdict]
+Rule = Callable[[DataType, DataType, int], TypeCompatibility]
 
 
-def _always(verdict: Verdict) -> Rule:
-    return lambda source, target, digits: verdict
+def _always(compatibility: TypeCompatibility) -> Rule:
+    return lambda source, target, digits: compatibility
 
 
-def _integers(source: DataType, target: DataType, digits: int) -> Verdict:
+def _integers(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     narrow = INTEGER_DIGITS[target.kind] < INTEGER_DIGITS[source.kind]
     return refused(f"narrower than {source}") if narrow else EXACT
 
 
-def _integer_to_decimal(source: DataType, target: DataType, digits: int) -> Verdict:
+def _integer_to_decimal(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     if target.precision - target.scale >= INTEGER_DIGITS[source.kind]:
         return EXACT
     if target.precision == 38:
@@ -101,12 +101,12 @@ def _integer_to_decimal(source: DataType, target: DataType, digits: int) -> Verd
     return refused(f"narrower than {source}")
 
 
-def _integer_to_float(source: DataType, target: DataType, digits: int) -> Verdict:
+def _integer_to_float(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     fits = INTEGER_DIGITS[source.kind] <= FLOAT_DIGITS[target.kind]
     return EXACT if fits else checked(f"numbers that a {target} holds exactly")
 
 
-def _decimals(source: DataType, target: DataType, digits: int) -> Verdict:
+def _decimals(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     whole, wanted = target.precision - target.scale, source.precision - source.scale
     if whole >= wanted and target.scale >= source.scale:
         return EXACT
@@ -115,33 +115,33 @@ def _decimals(source: DataType, target: DataType, digits: int) -> Verdict:
     return refused(f"narrower than {source}")
 
 
-def _to_exact_float(source: DataType, target: DataType, digits: int) -> Verdict:
+def _to_exact_float(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     return checked(f"numbers whose digits a {target} gives back")
 
 
-def _to_decimal(source: DataType, target: DataType, digits: int) -> Verdict:
+def _to_decimal(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     return checked(f"numbers that {target} holds")
 
 
-def _strings(source: DataType, target: DataType, digits: int) -> Verdict:
+def _strings(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     if source.logical == target.logical or not target.logical:
         return converted("its digits as text") if source.logical == NUMBER_TEXT != target.logical else EXACT
     return checked("texts that are numbers")
 
 
-def _string_to_number(source: DataType, target: DataType, digits: int) -> Verdict:
+def _string_to_number(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     if source.logical == NUMBER_TEXT:
         return checked(f"numbers that {target} holds")
     return refused(f"cannot hold {source}")
 
 
-def _times(source: DataType, target: DataType, digits: int) -> Verdict:
+def _times(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     if source.unit == NANOSECONDS != target.unit:
         return checked("values without nanoseconds" if digits in (ANY_DIGITS, 6) else _fraction(digits))
     return EXACT if digits in (ANY_DIGITS, 6) and target.unit == source.unit else _fewer(digits)
 
 
-def _fewer(digits: int) -> Verdict:
+def _fewer(digits: int) -> TypeCompatibility:
     return EXACT if digits == ANY_DIGITS or digits >= 6 else checked(_fraction(digits))
 
 
@@ -150,7 +150,7 @@ def _fraction(digits: int) -> str:
 
 
 def _zone(note: str) -> Rule:
-    def rule(source: DataType, target: DataType, digits: int) -> Verdict:
+    def rule(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
         inner = _times(source, target, digits)
         if inner.outcome is Outcome.CHECKED:
             return checked(f"{note}; {inner.note}")
@@ -159,7 +159,7 @@ def _zone(note: str) -> Rule:
     return rule
 
 
-def _digit_text(source: DataType, target: DataType, digits: int) -> Verdict:
+def _digit_text(source: DataType, target: DataType, digits: int) -> TypeCompatibility:
     return EXACT if target.logical == NUMBER_TEXT else converted("its digits as text")
 
 

@@ -1,8 +1,8 @@
 """Column types: SeaTunnel's names, one frozen value per type.
 
 The text form (``str(type)``, :func:`parse_type`) is the spelling of job files: ``decimal(10, 2)``, ``timestamp(9)``,
-``array<int>``, ``map<string, bigint>``, ``{a = int, b = string}`` for a nested row.
-This module does not load pyarrow, so that reading and checking a job file stays fast.
+``array<int>``, ``map<string, bigint>``, ``{a = int, b = string}`` for a nested row. Data types do not load pyarrow, so
+that reading and checking a job file stays fast.
 """
 
 from __future__ import annotations

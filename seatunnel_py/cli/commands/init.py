@@ -1,5 +1,5 @@
-"""Implements ``seatunnel init``: writes job files, or a connector, to start from. Each is a file, or a folder, of
-``templates/``."""
+"""Implements ``seatunnel init``: writes job files, or a connector, to start from. Each template is a file, or a folder,
+of ``templates/``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Template:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Its variables with their defaults."""
+        """The template's variables with their defaults."""
         return {name: default for name, default in self._references() if name != "env" and name not in RESERVED}
 
     def _references(self) -> Iterator[tuple[str, str]]:

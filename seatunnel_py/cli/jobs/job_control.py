@@ -62,7 +62,7 @@ def asked_of_tables(
     job: KnownJob, requests: Sequence[ControlRequest], later: str, *, quiet: bool
 ) -> list[ControlAnswer]:
     """The answers to requests about followed tables. A stopped job performs them at its next start, with the answer
-    ``later``. So does a job of another machine whose driver does not answer."""
+    ``later``. A job of another machine whose driver does not answer performs them at its next start, too."""
     if job.receipt is not None and job.receipt["state"] == "SUCCESS" and not job.receipt.get("goes_on"):
         raise SeaTunnelError(f"the job {job.job_id!r} has finished: it follows no table any more")
     runs = job.receipt is None and _is_at_work(job)

@@ -1,6 +1,7 @@
 """Implements ``seatunnel jobs show --probe``: an exit code for probes of schedulers.
 
-It reads three files on this machine, asks no driver and opens no connection, so it may be called every few seconds.
+A probe reads three files on this machine, asks no driver and opens no connection, so it may be called every few
+seconds.
 """
 
 from __future__ import annotations

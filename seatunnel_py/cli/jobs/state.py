@@ -50,7 +50,7 @@ def _store(job: KnownJob) -> CheckpointStore:
     if job.location is None and not (job.place.checkpoints / "records").is_dir():
         raise SeaTunnelError(
             f"there are no checkpoints in {job.place.checkpoints}",
-            "a job that has finished needs none, and one that has just begun has none yet",
+            "checkpoints are deleted when a job has finished, and a job that has just begun has none yet",
         )
     return CheckpointStore(job.storage)
 

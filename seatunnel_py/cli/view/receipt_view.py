@@ -111,7 +111,7 @@ def _table(receipt: Receipt) -> Table:
 
 
 def _lines(receipt: Receipt) -> Text:
-    """The same for a terminal that is too narrow for the table, where rich would cut names and numbers."""
+    """Show the receipt as lines, for a terminal that is too narrow for the table: rich would cut names and numbers."""
     lines = Text()
     for row in _shown(receipt):
         word = _word(row)

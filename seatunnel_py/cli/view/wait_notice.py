@@ -18,7 +18,7 @@ LOOK_SECONDS = 1.0
 
 @contextmanager
 def patience() -> Iterator[None]:
-    """Wraps a command. It reports on stderr, from its own thread."""
+    """Wraps a command. The notice goes to stderr, from its own thread."""
     ended = threading.Event()
     with pending_calls.watched() as calls:
         threading.Thread(target=_watch, args=(ended, calls), name="patience", daemon=True).start()

@@ -85,10 +85,10 @@ class SoleLeadership:
         return Standing(ServerRole.LEADER, self.address)
 
     def begin(self) -> None:
-        """It leads without a question."""
+        """Lead without asking for a lease."""
 
     def end(self) -> None:
-        """There is no lease."""
+        """Do nothing: there is no lease."""
 
 
 def sleepless_clock() -> float:

@@ -4,8 +4,8 @@ Rules. (1) An event is sent before it is noted as sent: a server that dies in be
 (2) The events of a target go out in their order; the next one waits for the one before, until that is sent or given up.
 (3) A target that hangs or fails keeps up nothing but itself: neither other targets nor runs. (4) An event that a target
 has not taken in ``give_up_seconds`` is given up, and shown. (5) If an attempt cannot be noted because the database
-cannot be written, it is noted later, and not made again. (6) Of several servers only the leader sends. One that has
-been overtaken forgets what it knows: the database has what was noted.
+cannot be written, it is noted later, and not made again. (6) Of several servers only the leader sends. A server that
+was the leader forgets its state: the database has all notes.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Deliverer:
                 self._threads[name].start()
 
     def close(self, seconds: float) -> None:
-        """End all threads, within this time. One that hangs in an attempt is left, and notes nothing any more: the next
-        server makes that attempt again."""
+        """End all threads, within this time. A thread that hangs in an attempt is abandoned, and notes nothing any
+        more: the next server makes that attempt again."""
         self.ending.set()
         until = self.clock() + seconds
         for thread in self._threads.values():

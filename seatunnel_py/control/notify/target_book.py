@@ -1,6 +1,6 @@
 """The targets of now: the settings file is read again after it has changed.
 
-Rules. (1) A file that is wrong at the start of the server stops it. One that becomes wrong later changes nothing:
+Rules. (1) A file that is wrong at the start of the server stops it. A file that becomes wrong later changes nothing:
 ``fault`` names the mistake until it is mended. (2) Names of hosts are looked up when a file is taken, for a short time
 only: one that cannot be looked up then is checked by each connection, as the others are again.
 """

@@ -59,7 +59,7 @@ class ScheduleTerms:
     ends: float | None = None
 
     def timing(self, anchor: float) -> Timing:
-        """Its times; ``anchor``: from where an interval counts if it has no begin."""
+        """The times of the schedule; ``anchor``: from where an interval counts if it has no begin."""
         if self.cron:
             return CronTiming(self.cron, self.zone)
         return EveryTiming(self.every, anchor if self.begins is None else self.begins)

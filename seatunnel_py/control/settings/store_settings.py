@@ -1,7 +1,7 @@
 """Reads the block ``store`` of the server's settings file: the database of its control plane.
 
-It is read from ``server.conf`` in SEATUNNEL_HOME only: all servers of a home, and the commands beside them, must use
-the same database.
+The place is read from ``server.conf`` in SEATUNNEL_HOME only: all servers of a home, and the commands beside them, must
+use the same database.
 """
 
 from __future__ import annotations

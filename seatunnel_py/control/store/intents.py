@@ -113,8 +113,8 @@ class Intent:
 
 
 def add(connection: Connection, wish: StartWish, at: float) -> Intent:
-    """Keep a wish to start. The same key again returns the intent that it made. Raises IdempotencyKeyError if the key
-    was used for another request."""
+    """Keep a wish to start. A repeated key returns the intent that it made. Raises IdempotencyKeyError if the key was
+    used for another request."""
     if (before := repeated(connection, wish.key, wish.body_digest, at)) is not None:
         return before
     made = connection.execute(

@@ -1,5 +1,5 @@
 """Numbered migrations of the server's database. Rule: they only add; an older one is never changed, because databases
-of its release exist. They are written for SQLite; ``store_place.py`` has the differences of PostgreSQL."""
+of its release exist. The statements are written for SQLite; ``store_place.py`` has the differences of PostgreSQL."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class RowSample:
 
 
 def keep(connection: Connection, samples: Sequence[RowSample], now: float) -> None:
-    """Add samples in order, and delete those that are too old. One that is there already stays."""
+    """Add samples in order, and delete those that are too old. A sample that is stored already stays."""
     newest_of_minute = {(one.run, one.at // MINUTE): one for one in samples}
     for table, kept, chosen in (
         (SERIES_5S, FINE_SECONDS, samples),

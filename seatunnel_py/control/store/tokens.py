@@ -129,7 +129,7 @@ def listing(connection: Connection) -> Sequence[Token]:
 
 
 def revoke(connection: Connection, token_id: str, at: float) -> Token:
-    """End a token. Raises SeaTunnelError for an unknown one. One that was revoked stays so."""
+    """End a token. Raises SeaTunnelError for an unknown one. A revoked token stays revoked."""
     before = found(connection, token_id)
     if before is None:
         raise SeaTunnelError(f"there is no token {token_id!r}", "the list of tokens names them")

@@ -36,7 +36,7 @@ def decimal_text(array: pa.Array) -> pa.Array:
 
 
 def _unscaled(array: pa.Array) -> pa.Array:
-    """The same memory, as whole numbers."""
+    """View the memory of decimals as whole numbers."""
     import pyarrow as pa
 
     whole = pa.decimal256(76, 0) if pa.types.is_decimal256(array.type) else pa.decimal128(38, 0)

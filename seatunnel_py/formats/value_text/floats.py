@@ -1,7 +1,7 @@
 """Converts columns of floating-point numbers to text in Java's spelling: ``1.0``, ``0.001``, ``1.0E7``.
 
-SeaTunnel's files and messages use that spelling, and so do Spark's casts. It also marks a number as fractional, which
-matters to readers that infer types from text (most JSON readers).
+SeaTunnel's files and messages use that spelling, and so do Spark's casts. The text also marks a number as fractional,
+which matters to readers that infer types from text (most JSON readers).
 """
 
 from __future__ import annotations

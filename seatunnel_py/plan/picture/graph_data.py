@@ -117,7 +117,7 @@ def _add(found: _Counts, graph: StepGraph, kinds: Mapping[str, str], table: Mapp
 
 
 def whole(geometry: Mapping[str, Any], counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Both parts as one."""
+    """Merge geometry and counts into one document."""
     rows = {(edge["from"], edge["to"]): edge["rows"] for edge in counts["edges"]}
     nodes = [{**node, **counts["nodes"][node["id"]]} for node in geometry["nodes"]]
     edges = [{**edge, "rows": rows[edge["from"], edge["to"]]} for edge in geometry["edges"]]

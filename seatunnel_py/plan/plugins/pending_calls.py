@@ -20,7 +20,7 @@ class PendingCall:
 
 
 class PendingCalls:
-    """The calls of one job. It may be asked from another thread."""
+    """The calls of one job to its plugins. Another thread may read them."""
 
     def __init__(self) -> None:
         self._open: dict[int, PendingCall] = {}
@@ -45,7 +45,7 @@ _watched: ContextVar[PendingCalls | None] = ContextVar("pending_calls", default=
 
 @contextmanager
 def watched() -> Iterator[PendingCalls]:
-    """The calls of the job that is planned within. Those of another job, in another thread, are not among them."""
+    """Give the calls of the job that is planned inside, without those of another job in another thread."""
     calls = PendingCalls()
     token = _watched.set(calls)
     try:

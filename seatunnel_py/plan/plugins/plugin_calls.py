@@ -306,7 +306,7 @@ def _one(step: Step, method: str, answer: T, kind: Any) -> T:
 
 
 def _all(step: Step, method: str, answers: Iterable[T], kind: Any) -> tuple[T, ...]:
-    """The same for several answers, which may be generated lazily."""
+    """Check several answers of a plugin, which may be generated lazily."""
     if not isinstance(answers, Iterable):
         raise _mistake(step, method, f"returns {_shown(answers)} where {_called(kind)}s belong")
     return tuple(_one(step, method, one, kind) for one in answers)

@@ -231,8 +231,8 @@ def extras_of(factory: Factory, options: Any = None) -> tuple[str, ...]:
 
 
 def missing_extra(factory: Factory, error: ImportError, options: Any = None) -> SeaTunnelError:
-    """Make the error for a plugin whose client library is not installed. It names the extra of the plugin's
-    distribution; with ``options`` only the one that these need."""
+    """Make the error for a plugin whose client library is not installed. The remedy names the extra of the plugin's
+    distribution; with ``options`` only the extra that these need."""
     wanted = extras_of(factory, options)
     command = f"pip install {' '.join(map(repr, wanted))}" if wanted else f"pip install {error.name}"
     return BrokenPluginError(f"{factory.name} needs the library {error.name!r}, which is not installed", command)

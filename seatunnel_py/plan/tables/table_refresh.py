@@ -45,7 +45,7 @@ class RefreshWish:
 
 @dataclass(frozen=True, slots=True)
 class RefreshOutcome:
-    """``written`` rows were read at the source and written; ``removed`` rows were not there any more. Not ``done``:
+    """``written`` rows were read at the source and written; ``removed`` rows were not there any more. ``done=False``:
     nothing was changed, for the reason ``text``."""
 
     wish: RefreshWish

@@ -33,7 +33,7 @@ def options_for(step: Step, table: TablePath, problems: list[Problem]) -> list[A
 
 
 def _special(step: Step, rule: Mapping[str, Any], problems: list[Problem]) -> Any:
-    """The options that a rule gives for its table. None of the step's own apply there, as in SeaTunnel."""
+    """The options that a rule gives for its table. The step's own options do not apply there, as in SeaTunnel."""
     common = {name: getattr(step.options, name) for name in TransformOptions.model_fields}
     special = {key: value for key, value in rule.items() if key != PATH}
     try:

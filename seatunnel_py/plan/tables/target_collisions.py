@@ -1,8 +1,8 @@
 """Refuses two source tables with one target, unless the job file names a target for several on purpose.
 
 Refuses two sinks of a job that write to one place before anything is opened for writing: they would mix or overwrite
-rows of two tables. Places are compared by the target's rules for names: letter case, Unicode forms, truncation. Its
-rules are queried only if names are alike. An option that names the target without a placeholder (``table =
+rows of two tables. Places are compared by the target's rules for names: letter case, Unicode forms, truncation. A
+target is asked for its rules only if names are alike. An option that names the target without a placeholder (``table =
 "orders_all"``) accepts any number of tables, and the plan shows how many.
 """
 

@@ -1,14 +1,15 @@
 """Decides which driver may write, which records are valid, and which record the next driver resumes from.
 
-Rules. (CL1) A driver takes an incarnation by create-if-absent. It is higher than every earlier one, and only the
-highest may write (I34). (CL2) Fence, then read, then decide (I38): a driver first takes its incarnation, then reads the
-records, and last publishes a claim that names the record to resume from. (CL3) The chain consists of the records of the
-highest claim, before them the record that it continues from, and so on with that record's incarnation. Records outside
-of the chain are void (P3). (CL4) A driver resumes from the newest record of the chain. If that record is damaged,
-missing, or older than another durable place proves, it stops; it never takes an older one by itself (I17, F23, F24).
-(CL5) An id is never used twice (I11). Ids of aborted checkpoints are not durable: so a driver uses no id that is
-``ID_RESERVE`` or more above the newest durable one, and the next driver starts above that. (CL6) Claims that contradict
-each other or themselves are damaged: nothing is restored from them, not even their common part.
+Rules. (CL1) A driver takes an incarnation by create-if-absent. The number is higher than every earlier one, and only
+the driver with the highest may write (I34). (CL2) Fence, then read, then decide (I38): a driver first takes its
+incarnation, then reads the records, and last publishes a claim that names the record to resume from. (CL3) The chain
+consists of the records of the highest claim, before them the record that it continues from, and so on with that
+record's incarnation. Records outside of the chain are void (P3). (CL4) A driver resumes from the newest record of the
+chain. If that record is damaged, missing, or older than another durable place proves, it stops; it never takes an older
+one by itself (I17, F23, F24). (CL5) An id is never used twice (I11). Ids of aborted checkpoints are not durable: so a
+driver uses no id that is ``ID_RESERVE`` or more above the newest durable one, and the next driver starts above that.
+(CL6) Claims that contradict each other or themselves are damaged: nothing is restored from them, not even their common
+part.
 
 May not know: how the store works.
 """
@@ -28,8 +29,8 @@ each start of a driver. Smaller: a pipeline with many tolerated failures must st
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """This incarnation continues from checkpoint ``continues`` of incarnation ``continues_of``; None: from nothing.
-    ``first`` is the first checkpoint id that it may use."""
+    """States that an incarnation continues from checkpoint ``continues`` of incarnation ``continues_of``; None: from
+    nothing. ``first`` is the first checkpoint id that it may use."""
 
     incarnation: int
     continues: int | None = None

@@ -35,7 +35,7 @@ class RecordBatch:
         self._writes = 0
 
     def add(self, pipeline: str, record: CheckpointRecord) -> None:
-        """This record is to be stored."""
+        """Take a record that is to be stored."""
         self._waiting[pipeline] = record
 
     def forget(self, pipeline: str) -> None:

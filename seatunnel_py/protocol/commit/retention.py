@@ -1,14 +1,14 @@
 """Decides which records may be deleted, and which pending checkpoints a completed one subsumes.
 
-Rules. (RT1) A savepoint is pinned: retention neither deletes nor counts it (I44). So is checkpoint 0, which holds the
-plan, until another one replaces it (void positions). (RT2) Checkpoints that a savepoint refers to stay.
-(RT3) A checkpoint with an unconfirmed commit of its own stays: only its pieces hold those rows (I29).
-Commits that it carries for earlier checkpoints do not keep it, because the newest carries them too (CM5): otherwise an
-unavailable target would keep every record. (RT4) A checkpoint is deleted only after a newer one has completed and all
-commits of the newer one are confirmed (I18); so the newest always stays (I17). (RT5) The newest ``max_retained`` stay
-as well. (RT6) The decision depends only on the listed records, in any order: a record whose deletion failed is
-deleted again (F26). (RT7) A completed checkpoint subsumes every older one that can still be aborted (O4.10), including
-savepoints, because commits of a scope are in order (I30): a subsumed savepoint is requested again.
+Rules. (RT1) A savepoint is pinned: retention neither deletes nor counts it (I44). Checkpoint 0, which holds the plan,
+is pinned until another one replaces it (void positions). (RT2) Checkpoints that a savepoint refers to stay. (RT3) A
+checkpoint with an unconfirmed commit of its own stays: only its pieces hold those rows (I29). Commits that it carries
+for earlier checkpoints do not keep it, because the newest carries them too (CM5): otherwise an unavailable target would
+keep every record. (RT4) A checkpoint is deleted only after a newer one has completed and all commits of the newer one
+are confirmed (I18); so the newest always stays (I17). (RT5) The newest ``max_retained`` stay as well. (RT6) The
+decision depends only on the listed records, in any order: a record whose deletion failed is deleted again (F26). (RT7)
+A completed checkpoint subsumes every older one that can still be aborted (O4.10), including savepoints, because commits
+of a scope are in order (I30): a subsumed savepoint is requested again.
 
 May not know: the store, and whether deleting worked.
 """

@@ -229,7 +229,7 @@ class RejoinObstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RejoinRefused:
-    """These vertices stay isolated; ``about`` names the vertices that the reason concerns."""
+    """Reports that vertices stay isolated; ``about`` names the vertices that the reason concerns."""
 
     vertices: tuple[str, ...]
     lack: RejoinObstacle

@@ -3,8 +3,8 @@ current event.
 
 Rules. (PS1) Epochs and checkpoint ids only grow, over all incarnations (I11). (PS2) ``newest`` changes only when a
 record is known to be durable; ``storing`` is being stored. (PS3) A record whose storing has failed is in doubt: it may
-be in the store, and a later driver would resume from it. It is in doubt until it is durably void, or a newer record is
-durable.
+be in the store, and a later driver would resume from it. The record is in doubt until it is durably void, or a newer
+record is durable.
 
 May not know: why its values change.
 """

@@ -1,6 +1,6 @@
 """Isolation and rejoining of a table: the changes of the topology, and the table's state in between.
 
-Not all of it is used yet: ``ParkedBatches``, ``joined_by_parked`` and rejoining are for change data capture.
+Some parts are not used yet: ``ParkedBatches``, ``joined_by_parked`` and rejoining are for change data capture.
 
 May not know: why a table is isolated (``decisions.py``), how rows are read a second time, the size of a batch.
 
@@ -162,8 +162,8 @@ def joined_by_reader(
     detachment: Detachment, record: CheckpointRecord, caught_up: Mapping[Subtask, SubtaskSnapshot]
 ) -> Mapping[Subtask, SubtaskSnapshot]:
     """The table's snapshots at the joining barrier, if side readers have read the missing rows: on the cut channels it
-    then has everything that was sent until the barrier (IS5). Its pieces from the time in between are committed with
-    ``record``."""
+    then has everything that was sent until the barrier (IS5). The table's pieces from the time in between are committed
+    with ``record``."""
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
     return {
         subtask: replace(
@@ -181,8 +181,8 @@ def joined_by_parked(
     detachment: Detachment, record: CheckpointRecord, parked: ParkedBatches
 ) -> Mapping[Subtask, SubtaskSnapshot] | None:
     """The table's snapshots at the joining barrier: as it left, with the parked batches as channel state, to be applied
-    first (I25). None unless these reach exactly to the barrier, which lost ones never do (IS8). Its old pieces are
-    already committed, and are not named a second time."""
+    first (I25). None unless these reach exactly to the barrier, which lost ones never do (IS8). The table's old pieces
+    are already committed, and are not named a second time."""
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
     if any(parked.end(channel) != at for channel, at in sent.items()):
         return None

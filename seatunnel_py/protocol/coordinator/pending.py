@@ -111,7 +111,7 @@ class PendingCheckpoint:
 
     @property
     def timing(self) -> CheckpointTiming:
-        """Its course so far."""
+        """The course of the checkpoint so far."""
         return CheckpointTiming(self.kind, self.name, self.started_at, *self._last)
 
     @property

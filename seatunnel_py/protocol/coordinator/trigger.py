@@ -116,7 +116,7 @@ class TriggerView:
     """Number of waiting requests, without this one."""
     pending: int = 0
     crowded: bool = False
-    """This checkpoint would overlap with another, and one of them must run alone (TR8)."""
+    """True if the checkpoint would overlap with another, and one of them must run alone (TR8)."""
     last_end: float | None = None
     """When the last checkpoint ended, with any result; None: there was none."""
     uncommitted: int = 0

@@ -4,21 +4,21 @@ topology.
 May not know: why a vertex failed, the guarantees of a sink (``decisions.py``), when the restart happens
 (``backoff.py``).
 
-Rules. (R1) Connected vertices form a pipeline; no failure crosses its border (O5.1). (R2) A failed vertex
-restarts. (R3) A restarted vertex needs its inputs since the checkpoint again: so the sender of each of its inputs
-restarts as well, unless the edge is retained (I20, O5.2). A back-edge is an input like any other. (R4) If a restarted
-vertex does not produce the same batches again, all its descendants restart, because the numbers that they have
-received now mean other rows (I20, I22). (R5) A non-replayable source is such a vertex, unless all its outputs are
-retained: the runtime then serves the ranges of its journal from the retained batches (I39). (R6)
-Isolated vertices neither restart nor propagate a restart: their channels are cut. (R7) The set is the smallest
-that is closed under R2 to R6; so the set of several failures, also of one during a restart, contains that of each
-(F6, I26). (R8) The epochs of all restarted vertices grow by one, and no others (I21, I24). (R9) Neighbours outside of
-the region learn the new epoch of each restarted neighbour; the sender of a retained channel also learns the number
-after which its receiver needs all batches again. (R10) The journals of R4's vertices and of their descendants are void,
-except for entries whose input their snapshots contain: a descendant must not wait for a batch that never comes again.
-But one that was repeating batches when the record was made must repeat them up to the number that its receivers have.
-(R11) A vertex that joins at a barrier needs no earlier batch, and restarts no other vertex. (R12) A record in which a
-receiver is ahead of a sender that will produce other batches cannot be restored.
+Rules. (R1) Connected vertices form a pipeline; no failure crosses its border (O5.1). (R2) A failed vertex restarts.
+(R3) A restarted vertex needs its inputs since the checkpoint again: so the sender of each of its inputs restarts as
+well, unless the edge is retained (I20, O5.2). A back-edge is an input like any other. (R4) If a restarted vertex does
+not produce the same batches again, all its descendants restart, because the numbers that they have received now mean
+other rows (I20, I22). (R5) A non-replayable source is such a vertex, unless all its outputs are retained: the runtime
+then serves the ranges of its journal from the retained batches (I39). (R6) Isolated vertices neither restart nor
+propagate a restart: their channels are cut. (R7) The set is the smallest that is closed under R2 to R6; so the set of
+several failures, also of one during a restart, contains that of each (F6, I26). (R8) The epochs of all restarted
+vertices grow by one, and no others (I21, I24). (R9) Neighbours outside of the region learn the new epoch of each
+restarted neighbour; the sender of a retained channel also learns the number after which its receiver needs all batches
+again. (R10) The journals of R4's vertices and of their descendants are void, except for entries whose input their
+snapshots contain: a descendant must not wait for a batch that never comes again. A descendant that was repeating
+batches when the record was made must repeat them up to the number that its receivers have. (R11) A vertex that joins at
+a barrier needs no earlier batch, and restarts no other vertex. (R12) A record in which a receiver is ahead of a sender
+that will produce other batches cannot be restored.
 """
 
 from __future__ import annotations

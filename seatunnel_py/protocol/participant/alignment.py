@@ -208,7 +208,7 @@ class LocalCheckpoints:
         return self.current if self.current is not None and self.current.checkpoint == checkpoint else None
 
     def completed(self, checkpoint: int) -> None:
-        """This checkpoint is durable: older ones are void."""
+        """End the alignment of this checkpoint and of older ones: it is durable."""
         if self.current is not None and self.current.checkpoint <= checkpoint:
             self._leave()
         self._pass(max(checkpoint, self.newest))

@@ -94,8 +94,8 @@ class SubtaskCheckpoint:
         return True
 
     def refuse(self, checkpoint: int) -> None:
-        """Cancel a checkpoint that is impossible now, so that no receiver waits for it. It does not count as a failure:
-        otherwise a pipeline with limited failures would never finish a long replay."""
+        """Cancel a checkpoint that is impossible now, so that no receiver waits for it. A refusal does not count as a
+        failure: otherwise a pipeline with limited failures would never finish a long replay."""
         self._state.checkpoints.call_off(checkpoint)
         self._state.emit(self._state.outputs.broadcast(CancelMarker(checkpoint)))
         self._decline(checkpoint, Reason.NOT_RUNNING)

@@ -101,7 +101,7 @@ class CheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCompleted:
-    """This checkpoint is durable; the coordinator commits its pieces."""
+    """Reports that a checkpoint is durable; the coordinator commits its pieces."""
 
     at: float
     incarnation: int

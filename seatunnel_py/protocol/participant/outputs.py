@@ -27,7 +27,7 @@ from seatunnel_py.protocol.model.stream_elements import (
 
 
 class Outputs:
-    """All outputs of one subtask, in the topology's order. Its methods return envelopes to send."""
+    """All outputs of one subtask, in the topology's order. The methods return envelopes to send."""
 
     def __init__(self, channels: tuple[Channel, ...], retained: frozenset[Channel]) -> None:
         self.channels = channels

@@ -198,7 +198,8 @@ class SubtaskState:
 
     @property
     def waiting_on(self) -> SubtaskWait:
-        """Its activity and its reason to wait, for ``explain`` (Q4, O1.6). Only the runtime knows full outputs."""
+        """The subtask's activity and its reason to wait, for ``explain`` (Q4, O1.6). Only the runtime knows full
+        outputs."""
         current = self.checkpoints.current
         doing, unit, channels = self._doing()
         return SubtaskWait(

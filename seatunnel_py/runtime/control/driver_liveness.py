@@ -1,12 +1,12 @@
 """Asks whether the driver of a job is alive, before a command replaces it.
 
-Rules. (0) `run --restore latest` does not ask, because a scheduler must not wait for a lost machine. It
+Rules. (0) `run --restore latest` does not ask, because a scheduler must not wait for a lost machine. The new driver
 takes the job over, reports that, and the store fences the other driver (I34). (1) A driver that replies to `jobs
-restore` or `--fresh` keeps its job: the error names its process and the command that ends it.
-(2) A driver without a process is dead, and one with a receipt has ended: neither is asked. (3) A live driver that
-does not reply hangs, or cannot reach the shared storage: its job may be taken over, and the store fences it
-(``job_claim.py``). (4) A driver that has just started cannot reply yet, and gets more time. (5) The driver's loop
-replies, without a source or target: a driver that waits for these counts as alive.
+restore` or `--fresh` keeps its job: the error names its process and the command that ends it. (2) A driver without a
+process is dead, and one with a receipt has ended: neither is asked. (3) A live driver that does not reply hangs, or
+cannot reach the shared storage: its job may be taken over, and the store fences it (``job_claim.py``). (4) A driver
+that has just started cannot reply yet, and gets more time. (5) The driver's loop replies, without a source or target: a
+driver that waits for these counts as alive.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class RemovedJob:
 
     @property
     def outside(self) -> OutsideFiles:
-        """Its files outside of the directory. Raises SeaTunnelError for a damaged note."""
+        """The job's files outside of its directory. Raises SeaTunnelError for a damaged note."""
         note = self.directory.read(NOTE)
         known = OutsideFiles.__slots__
         return OutsideFiles() if note is None else OutsideFiles(**{key: note[key] for key in known})

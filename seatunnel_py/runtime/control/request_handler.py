@@ -236,8 +236,8 @@ class RequestHandler:
         self._aside(partial(self._control.answer, answer), lambda _: None)
 
     def _looked_up(self, opened: _OpenRequest, found: SavepointSummary | None) -> None:
-        """Handle the savepoint that already has this name, if there is one. It belongs to this request if an earlier
-        driver died between writing and answering."""
+        """Handle the savepoint that already has this name, if there is one. The savepoint belongs to this request if an
+        earlier driver died between writing and answering."""
         if found is not None and found.request == opened.request.id:
             self._kept(opened, found)
         elif found is not None:

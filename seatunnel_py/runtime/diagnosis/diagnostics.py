@@ -116,8 +116,8 @@ def _units(machine: PipelineMachine, at: float) -> Iterator[str]:
 
 
 def _hangs(machine: PipelineMachine, run: SubtaskExecution, seconds: float) -> str:
-    """Describe a hanging unit of a stream. It can end only when its reader yields an element, such as a Heartbeat;
-    until then every checkpoint waits for it."""
+    """Describe a hanging unit of a stream. The unit can end only when its reader yields an element, such as a
+    Heartbeat; until then every checkpoint waits for it."""
     source, unit = run.vertex.source, run.unit
     if machine.context.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
         return ""

@@ -16,8 +16,8 @@ Listener: TypeAlias = Callable[[JobEvent], object]
 
 
 class Listeners:
-    """Calls all listeners. One that raises (a faulty hook, a closed terminal) is logged once and not called again, so
-    that it stops neither the job nor the other listeners."""
+    """Calls all listeners. A listener that raises (a faulty hook, a closed terminal) is logged once and not called
+    again, so that it stops neither the job nor the other listeners."""
 
     def __init__(self, log: JobLog, listeners: Iterable[Listener]) -> None:
         self._log = log

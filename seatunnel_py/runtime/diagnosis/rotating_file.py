@@ -19,7 +19,7 @@ GENERATIONS = 4  # with the current one
 
 
 class RotatingFile:
-    """Appends to ``path``. Not for several writers at a time."""
+    """Appends to ``path``, for one writer at a time."""
 
     def __init__(self, path: Path, limit: int = LIMIT_BYTES, generations: int = GENERATIONS) -> None:
         self._path, self._limit, self._generations = path, limit, generations

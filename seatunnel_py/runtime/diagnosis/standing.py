@@ -14,8 +14,8 @@ from seatunnel_py.protocol.stuck import SubtaskFact
 class WaitingSubtask:
     """A subtask: ``doing`` is the name of its activity, such as ``output_full``, or ``unseen``. ``seconds``: since it
     does that; ``unit``: the running one, or 0; ``waits_for``: subtasks, each with the ``channel`` to it; ``waiters``:
-    subtasks that wait for it. It waits for the barrier of ``checkpoint`` on the channels in ``missing``, and meanwhile
-    does not read those in ``blocked``; 0: for none."""
+    subtasks that wait for it. The subtask waits for the barrier of ``checkpoint`` on the channels in ``missing``, and
+    meanwhile does not read those in ``blocked``; 0: for none."""
 
     subtask: str
     doing: str

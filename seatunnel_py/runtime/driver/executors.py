@@ -71,7 +71,7 @@ class Executors:
         self._writer.submit(work)
 
     def of_engine(self, task: Callable[[], None]) -> None:
-        """Run a call of the engine that may block; calls run one after the other. It has no result; an error ends
+        """Run a call of the engine that may block; calls run one after the other. The task has no result; an error ends
         the loop."""
 
         def work() -> None:

@@ -259,7 +259,7 @@ class RefuseRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReportWork:
-    """So many subtasks of the pipeline have anything to do."""
+    """Report the number of subtasks of the pipeline that have work."""
 
     subtasks: int
 

@@ -67,7 +67,7 @@ class Engine(Protocol):
         """Ask for an early end; the unit still ends in an event."""
 
     def abandon(self, unit: UnitId) -> None:
-        """End a unit that is presumed lost, if its worker runs it. It still ends in an event."""
+        """End a unit that is presumed lost, if its worker runs it. An abandoned unit still ends in an event."""
 
     def ails(self) -> Sequence[str]:
         """Describe faults that keep all units from running. May take a moment; from any thread."""

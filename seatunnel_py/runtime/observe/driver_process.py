@@ -1,6 +1,7 @@
 """The process of a driver: its pid, and its start, which differs from that of a later process with this pid.
 
-Never shows whether a driver is alive: only its lock does. It serves to wake up when the process ends, and to signal it.
+Never shows whether a driver is alive: only its lock does. The handle wakes up its user when the process ends, and sends
+signals to it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class DriverProcess:
 
 
 def this_process() -> dict[str, Any]:
-    """This process, for job.json."""
+    """Describe this process for job.json."""
     about: dict[str, Any] = {"pid": os.getpid(), "host": socket.gethostname()}
     ticks, boot = start_ticks(os.getpid()), boot_id()
     return about if ticks is None or not boot else {**about, "start_ticks": ticks, "boot": boot}

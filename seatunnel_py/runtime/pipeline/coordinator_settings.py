@@ -1,8 +1,8 @@
 """Creates the coordinator of a pipeline from the settings of its job and its plugins.
 
 Rules. (1) A copy of one snapshot into a target that only appends becomes visible as a whole: no checkpoint is taken
-before its end. Its positions are void without the snapshot, which ends with the driver. So the next driver has to begin
-again, and could not take back rows that are visible.
+before its end. The positions of a checkpoint would be void without the snapshot, which ends with the driver. So the
+next driver has to begin again, and could not take back rows that are visible.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class IsolatedSinks:
                 self._records[record.checkpoint] = record
 
     def _cause(self, vertex: str) -> UnitFailure:
-        """Its own failure, or that of the vertex with which it is isolated."""
+        """Return the vertex's own failure, or that of the vertex with which it is isolated."""
         if vertex in self._failed:
             return self._failed[vertex]
         whole = self._state.context.graph.topology

@@ -6,17 +6,17 @@ Rules. (1) The unit that meets the change ends there, and the source holds the c
 the target is altered, and no row of the new one is read. (3) Then the steps are planned again for the schemas that the
 savepoint's states hold, and another machine begins from it. (4) A savepoint that is refused or fails is requested
 again. (5) A driver that is restored from a state with a change begins with the earlier plan, and with (2): its record
-may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
+may name rows that are not committed. A user's request to stop leads to the same. (6) The new machine reads the log when
 a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) At the
-savepoint each receiver must have exactly the batches that were sent. It may not: barriers have overtaken batches, a
-loop holds them, or a restarted sender has yet to repeat them. Then the pipeline begins again with the plan that it has,
-and (2) is repeated. So it does if a target has refused the commit of the savepoint: no
-record shows its sink as isolated yet, and a target is altered only after its rows were committed. (8) A log whose
-splits this driver has read to their ends stops with a savepoint too, and is done: the next driver goes on from it.
-Splits that an earlier driver has ended do not count, for the source is asked for the next one. (9) If the source was
-taken back by a restart before such a savepoint, the pipeline begins again, as in (7). (10) A log that tables join or
-leave reads nothing, and stops with the savepoint of (2); the other machine begins with the tables of the job
-(``log_growth.py``). (11) The decision of a person or a rule about a change takes the place of the policy's.
+savepoint each receiver must have exactly the batches that were sent. A receiver may lack some: barriers have overtaken
+batches, a loop holds them, or a restarted sender has yet to repeat them. Then the pipeline begins again with the plan
+that it has, and (2) is repeated. The same happens if a target has refused the commit of the savepoint: no record shows
+its sink as isolated yet, and a target is altered only after its rows were committed. (8) A log whose splits this driver
+has read to their ends stops with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier
+driver has ended do not count, for the source is asked for the next one. (9) If the source was taken back by a restart
+before such a savepoint, the pipeline begins again, as in (7). (10) A log that tables join or leave reads nothing, and
+stops with the savepoint of (2); the other machine begins with the tables of the job (``log_growth.py``). (11) The
+decision of a person or a rule about a change takes the place of the policy's.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ from seatunnel_py.work.unit import UnitFailure, UnitResult
 
 
 class PipelineMachine:
-    """Runs one pipeline. ``begins_with``: the record that it was restored from. Its parts may be read from outside;
-    only events change them."""
+    """Runs one pipeline. ``begins_with``: the record that it was restored from. The parts of the machine may be read
+    from outside; only events change them."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
@@ -359,7 +359,7 @@ class PipelineMachine:
 
     @property
     def newest(self) -> CheckpointRecord | None:
-        """Its newest completed checkpoint."""
+        """The pipeline's newest completed checkpoint."""
         return self.state.newest
 
     @property

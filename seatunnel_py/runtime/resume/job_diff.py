@@ -4,8 +4,8 @@ Rules. (1) All changes are reported before any effect, table by table and step b
 affect existing rows (another parallelism, more tables) is accepted. (3) A change that makes rows of one run
 inconsistent, or drops the position of a table, needs the flag ``--accept-changes``. (4) A change that makes resuming
 impossible (for example another target for the remaining rows) needs a new start. (5) Other columns of a table whose log
-is followed are accepted: the log is read under the schema of its position, and meets the change itself. So are more
-tables of a log.
+is followed are accepted: the log is read under the schema of its position, and meets the change itself. More tables of
+a log are accepted as well.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Changes the tables of a log that has begun: adds those that were copied since then, and removes those that the job no
 longer has.
 
-Rules. (1) The log is not read while these tables are copied. It begins with the tables that it has, reads nothing,
+Rules. (1) The log is not read while these tables are copied. The log begins with the tables that it has, reads nothing,
 and ends with a savepoint, as at a change of a schema (``log_replanning.py``); then another machine begins from that
 with all tables. (2) A table joins the log at the place where its copy ends. If the log was read beyond it, changes in
 between are missing. (3) A table whose source or sink refuses is isolated, and the others join. The next driver tries
-again. (4) A record holds the new tables before the log is read, so a driver that dies before repeats all of this.
-(5) A table leaves with the same savepoint: all of its rows are committed then. (6) A table that waits at a change of
-its schema leaves once a person has decided, and joins again at the place of the change: its targets follow the
-decision, and the log is read again from there for this table. The target may have been altered by hand meanwhile: it
-counts as altered if its sink can be planned for the new schema. (7) A log that has read nothing, as its record is that
-of checkpoint 0, goes on from that with other tables.
+again. (4) A record holds the new tables before the log is read, so a driver that dies before repeats all of this. (5) A
+table leaves with the same savepoint: all of its rows are committed then. (6) A table that waits at a change of its
+schema leaves once a person has decided, and joins again at the place of the change: its targets follow the decision,
+and the log is read again from there for this table. The target may have been altered by hand meanwhile: it counts as
+altered if its sink can be planned for the new schema. (7) A log that has read nothing, as its record is that of
+checkpoint 0, goes on from that with other tables.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def with_tables(
 
 
 def _without_commits_of_others(record: CheckpointRecord) -> CheckpointRecord:
-    """The record without commits of tables that have left. They are done, although it names them: it was stored before
-    its own commits. A table that is copied again gets another set-up, under which they would fail."""
+    """The record without commits of tables that have left. Those commits are done, although the record names them: it
+    was stored before its own commits. A table that is copied again gets another set-up, under which they would fail."""
     scopes = {vertex.commit_scope for vertex in record.topology.vertices}
     return replace(record, uncommitted=tuple(one for one in record.uncommitted if one.scope in scopes))
 

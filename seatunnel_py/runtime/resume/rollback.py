@@ -5,8 +5,8 @@ since, has rows that the older checkpoint does not contain: they can neither be 
 rollback is refused. Rows of a sink with keys come again without an effect; rows of any other sink come twice, which the
 user must accept. A source that cannot be read twice cannot be rolled back. (3) The rollback acts like a driver: it
 takes an incarnation, which fences running drivers (I34), and publishes a claim with the older record; later records are
-then not on the chain. (4) Before that it voids the journal, which belongs to units after the newest record. This also
-renames the batch numbers.
+then not on the chain. (4) Before that it voids the journal, which belongs to units after the newest record. That also
+renumbers the batches.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Refreshes rows of a followed table: reads them again at the source, and brings the target to them.
 
 Rules. (1) The request is the durable fact: it is open until the refresh is done, and each start of the job performs the
-open ones again. One that comes before the table follows its log waits for that. (2) A refresh happens at a start, when
-the targets have refused older drivers, and before the log is read. So each change that is applied after it is one of
-the log, in order. (3) The rows are read as of a place of the log that is not before the one from which the log goes on.
-Changes in between come again; of each key the last one decides, whatever the refresh has written. A row without a
+open ones again. A request that comes before the table follows its log waits for that. (2) A refresh happens at a start,
+when the targets have refused older drivers, and before the log is read. So each change that is applied after it is one
+of the log, in order. (3) The rows are read as of a place of the log that is not before the one from which the log goes
+on. Changes in between come again; of each key the last one decides, whatever the refresh has written. A row without a
 change in between is as it was read. (4) Each key of the refresh gets the row that the source has, or is removed. No
 other row is touched, so it does not matter whether a row moves into the condition or out of it. (5) A refresh that
 fails has changed nothing, and the log goes on. (6) A change that needs the row before it, which a refresh may have

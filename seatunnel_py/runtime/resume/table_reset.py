@@ -1,10 +1,10 @@
 """Checks which tables of a log are to be copied again, before anything is changed.
 
 Rules. (1) A reset is a pair of journal lines for the pipeline that copies the table: its earlier rows are void, and its
-target is emptied first. They are durable before anything follows, so the next driver goes on with it. (2) The table
-leaves the log with a savepoint (``log_growth.py``), is copied while the log waits, and joins the log again. Then the
-mark is taken back. (3) Until the table has left, the log may write rows of it, so its copy begins after that. (4) A log
-whose tables are all copied again, by one request or by several, has nothing to wait with: ``--fresh`` does that.
+target is emptied first. Both lines are durable before anything follows, so the next driver goes on with it. (2) The
+table leaves the log with a savepoint (``log_growth.py``), is copied while the log waits, and joins the log again. Then
+the mark is taken back. (3) Until the table has left, the log may write rows of it, so its copy begins after that. (4) A
+log whose tables are all copied again, by one request or by several, has nothing to wait with: ``--fresh`` does that.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class CheckpointStore:
         return [name for name in self.storage.names(folder) if _NUMBERED.fullmatch(name)]
 
     def _put(self, incarnation: int, name: str, data: bytes) -> None:
-        """Create a file that only this driver writes. It may exist after a reply was lost."""
+        """Create a file that only this driver writes. The file may exist already, if a reply was lost."""
         data = sealed(name, data, self._bond(incarnation).lineage)
         if not self.storage.create(name, data) and self.storage.get(name) != data:
             raise StoreError(f"{self.storage.describe(name)} is there already", "is a copy of this driver at work?")

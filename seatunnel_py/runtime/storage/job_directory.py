@@ -84,7 +84,8 @@ class JobDirectory:
 
     @property
     def receipt(self) -> dict[str, Any] | None:
-        """The receipt of the current driver. None: it has written none, even if an earlier one has."""
+        """The receipt of the current driver. None: this driver has written no receipt, even if an earlier driver
+        has."""
         return self.receipt_of(self.read("job"))
 
     def receipt_of(self, about: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -128,8 +129,9 @@ class JobDirectory:
         return True
 
     def await_claim(self) -> dict[str, Any] | None:
-        """job.json of the driver that has the lock. It locks first, names itself in the lock next, and writes job.json
-        last: waits for that, but at most `CLAIM_SECONDS`, because a driver that is taken over keeps its lock."""
+        """job.json of the driver that has the lock. A driver locks first, names itself in the lock next, and writes
+        job.json last: waits for that, but at most `CLAIM_SECONDS`, because a driver that is taken over keeps its
+        lock."""
         until = time.monotonic() + CLAIM_SECONDS
         while time.monotonic() < until and self.running and not self._holder_has_claimed():
             time.sleep(LOOK_SECONDS)

@@ -257,8 +257,8 @@ def taken_line(pipeline: str, subtask: Subtask, entry: TakenInput) -> dict[str, 
 
 
 def kept_line(pipeline: str, subtask: Subtask, first: int, last: int, numbering: str) -> dict[str, Any]:
-    """Line: of this subtask's entries only those from ``first`` to ``last`` are valid. It will reuse batch numbers for
-    other rows: from here on the numbers have the name ``numbering``."""
+    """Line: of this subtask's entries only those from ``first`` to ``last`` are valid. The driver will reuse batch
+    numbers for other rows: from here on the numbers have the name ``numbering``."""
     who = [subtask.vertex, subtask.index]
     return {"p": pipeline, "s": who, "from": first, "to": last, "numbering": numbering}
 

@@ -1,7 +1,7 @@
 """Removes segments of killed drivers that neither the store nor the journal names.
 
-Rule. It runs while no unit does: before the first one, and after the last one of a stopped job. Then only the store and
-the journal can name a segment.
+Rule. The sweep runs while no unit does: before the first one, and after the last one of a stopped job. Then only the
+store and the journal can name a segment.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Removes segments of a pipeline's channels that are no longer needed, and limits their size.
 
 Rules. (1) A segment stays as long as something refers to it: a batch that is queued, under way or kept for a restarted
-receiver; a state; a record in the store, savepoints included; a unit that the journal will repeat. A segment
-without references is removed. (2) It is removed only if the scan before also found no reference, because a reference
-may be moving from one holder to another. (3) When a job's segments take half of ``exchange.max-bytes``, a checkpoint is
+receiver; a state; a record in the store, savepoints included; a unit that the journal will repeat. A segment without
+references is removed. (2) It is removed only if the scan before also found no reference, because a reference may be
+moving from one holder to another. (3) When a job's segments take half of ``exchange.max-bytes``, a checkpoint is
 requested, because it releases older segments; when they take all of it, the sources pause. A pipeline with a wide query
-needs all of its input at once, and does not pause. (4) The segments of a pipeline that has ended hold up no other one.
+needs all of its input at once, and does not pause. (4) The segments of a pipeline that has ended delay no other
+pipeline.
 """
 
 from __future__ import annotations

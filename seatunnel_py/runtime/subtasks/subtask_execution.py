@@ -160,7 +160,7 @@ class SubtaskExecution:
 
     @property
     def full_outputs(self) -> tuple[Channel, ...]:
-        """Its full output channels."""
+        """The subtask's full output channels."""
         if not self.outputs:
             return ()
         state = self._state

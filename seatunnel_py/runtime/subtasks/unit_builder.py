@@ -200,7 +200,7 @@ class UnitBuilder:
         return tuple(one for one in found if not is_planned(one, self._tables))
 
     def ended_splits(self, state: State) -> frozenset[str]:
-        """Its splits, if all of them were read to their ends; else none."""
+        """The subtask's splits, if all of them were read to their ends; else none."""
         reading = reading_of(state.reading)
         all_ended = reading.next(self.splits, bounded=False) is None
         return frozenset(reading.ended) if all_ended else frozenset()

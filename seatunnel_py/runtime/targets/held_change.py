@@ -1,7 +1,7 @@
 """A change of a followed table's schema that waits for a person: the policy asks for that, or a step refuses the
 change.
 
-The table stops at the place of the change. Its target has all earlier rows. Once a person has decided, the log is read
+The table stops at the place of the change. The target has all earlier rows. Once a person has decided, the log is read
 again from there for this table alone (``log_growth.py``).
 """
 

@@ -1,7 +1,7 @@
 """Calls of the driver to sources and sinks: prepare a pipeline, set its sinks up, commit, abort.
 
-They run on side threads, never on the loop. Every function returns a value or raises; the loop converts
-both to events.
+The calls run on side threads, never on the loop. Every function returns a value or raises; the loop converts both to
+events.
 """
 
 from __future__ import annotations
@@ -275,8 +275,8 @@ def abort(
 def drop(
     groups: Groups, pieces: Sequence[SinkPiece], setups: Mapping[str, Setup], job: JobIdentity, *, last: bool = False
 ) -> None:
-    """Delete pieces of an execution that no record contains, if each commit shows only its own pieces. Otherwise they
-    are deleted together at the end (``last``), or a later execution finds and uses them."""
+    """Delete pieces of an execution that no record contains, if each commit shows only its own pieces. Other pieces are
+    deleted together at the end (``last``), or a later execution finds and uses them."""
     for node in (node for group in groups for node in group):
         own = _of(node, pieces)
         if own and (last or setups[node.id].visible is Visible.COMMITTED):

@@ -1,7 +1,7 @@
 """Checks a cluster before a job runs on it: the workers' Python and libraries, and the shared exchange.
 
-A worker may die under the first small jobs as under any other one, and Spark never retries a task here. So these jobs
-are run again: nothing has started yet that a second run could do twice.
+A worker may die under the first small jobs as under any other one, and Spark never retries a task here. So jobs of the
+check are run again, as a second run repeats no effect.
 """
 
 from __future__ import annotations

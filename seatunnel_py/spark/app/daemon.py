@@ -81,7 +81,7 @@ def from_directories(path: Sequence[str]) -> list[str]:
 
 def arrow_without_pandas() -> None:
     """At its first conversion from Python, Arrow looks for pandas and imports it: half a second and 60 MB a worker,
-    unused by units. It looks only once; hide pandas at that moment."""
+    unused by units. PySpark looks only once; hide pandas at that moment."""
     if "pandas" in sys.modules:
         return
     import pyarrow

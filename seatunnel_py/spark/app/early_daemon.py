@@ -1,9 +1,9 @@
 """Starts the daemon of the Python workers beside the JVM, not after it: its imports take most of a second.
 
-Spark starts its own daemon when the first pack comes. It looks for the early daemon under an abstract socket name
-(``NAME_VARIABLE``), and hands over its streams, arguments and environment. From then on it only ends when the early one
-ends: to Spark the two are one process. If no early daemon answers, because there is none or it was called before,
-Spark's daemon does the work itself. Runs before anything is imported, so it needs little itself.
+Spark starts its own daemon when the first pack comes. The replacement looks for the early daemon under an abstract
+socket name (``NAME_VARIABLE``), and hands over its streams, arguments and environment. From then on it only ends when
+the early one ends: to Spark the two are one process. If no early daemon answers, because there is none or it was called
+before, Spark's daemon does the work itself. Runs before anything is imported, so it needs little itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Starts the JVM that Spark runs in: finds it, checks it, and starts it faster than ``spark-submit`` does.
 
 Two things save seconds. ``spark-submit`` starts a JVM only to compute the command line of the next one: here the
-command is written directly. And classes are loaded from a *class-data archive*: the first JVM writes it when it exits
-(in the background), the later ones map it. The archive belongs to one Java and one Spark; a run whose archive is
-missing, stale or damaged is only slower (``-Xshare:auto``).
+command is written directly. Classes are loaded from a *class-data archive*, which the first JVM writes when it exits
+(in the background) and later ones map. The archive belongs to one Java and one Spark; a run whose archive is missing,
+stale or damaged is only slower (``-Xshare:auto``).
 
 No setting of the job is put on the command line: every user of the machine can read that.
 """
@@ -80,7 +80,7 @@ class JvmRequest:
 
 @dataclass(frozen=True, slots=True)
 class Jvm:
-    """A running JVM that waits for pyspark. It ends when its standard input is closed, so it never outlives the
+    """A running JVM that waits for pyspark. The JVM ends when its standard input is closed, so it never outlives the
     driver."""
 
     process: subprocess.Popen[bytes]

@@ -1,8 +1,8 @@
 """Translates the remainder of a division with doubles, in decimal digits: ``mod(13, 5.4)`` is 2.2, as in SeaTunnel.
 
 The remainder of the binary numbers is another one (2.1999999999999993), and further off the larger the quotient is. So
-both become decimals of their shortest digits. A double may have more digits than Spark's decimals hold: 18, 24 or 6
-after the point are tried, and a pair that fits none is refused. A dividend smaller than the divisor is its own
+both operands become decimals of their shortest digits. A double may have more digits than Spark's decimals hold: 18, 24
+or 6 after the point are tried, and a pair that fits none is refused. A dividend smaller than the divisor is its own
 remainder.
 """
 

@@ -1,9 +1,10 @@
 """Runs a resident worker: a Spark task that holds the readers of one subtask, and runs its units as the driver sends
 them.
 
-It connects to the driver, names itself, and then takes a unit and returns a result, until the driver hangs up. Units
-are the same as everywhere: atomic, with a deadline, barriers pass between two of them. Only the resources that a source
-has opened stay open. There is no journal: at most one unit is running, and its result is lost with the connection.
+The worker connects to the driver, names itself, and then takes a unit and returns a result, until the driver hangs up.
+Units are the same as everywhere: atomic, with a deadline, barriers pass between two of them. Only the resources that a
+source has opened stay open. There is no journal: at most one unit is running, and its result is lost with the
+connection.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Residents:
     # ------------------------------------------------------------- the line
 
     def _answer(self, mine: Resident, line: Connection) -> None:
-        """Its task has connected."""
+        """Answer a resident worker whose task has connected."""
         with self._lock:
             if mine.dismissed:
                 line.close()

@@ -10,7 +10,7 @@ from seatunnel_py.plan.sql.analysis import CatalystFactory
 
 
 class SqlEngine(StrEnum):
-    """The engines that SeaTunnel knows. There is one here, so all of them are accepted."""
+    """The engines that SeaTunnel knows. Spark alone runs queries here, so all names are accepted."""
 
     ZETA = "ZETA"
     INTERNAL = "INTERNAL"

@@ -1,7 +1,7 @@
 """The JSON form of an analysed plan as a tree.
 
-It is a list of nodes in depth-first order, each with its class, its number of children and its fields; expressions are
-lists of the same kind.
+A tree is a list of nodes in depth-first order, each with its class, its number of children and its fields; expressions
+are lists of the same kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class PlanNode:
         return kind_of(self.fields)
 
     def walk(self) -> Iterator[PlanNode]:
-        """This node and those below it, down to the views."""
+        """Walk this node and its descendants, down to the views."""
         yield self
         if self.kind != "View":
             for child in self.children:

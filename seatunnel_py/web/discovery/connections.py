@@ -1,4 +1,4 @@
-"""Routes from a connection to a job file. They keep nothing: a connection comes with each request.
+"""Routes from a connection to a job file. The routes keep nothing: a connection comes with each request.
 
 Rule. A password comes as a reference, as in job files; a request with another one is refused before it is used, and no
 answer repeats it.

@@ -1,7 +1,7 @@
 """Compares the files of the web page with the checksums that its build has written beside them.
 
-It finds a page that was changed or copied by half. Against an attacker who may write there nothing helps: the signed
-checksums of a release show whether the wheel is the one that was built.
+The seal finds a page that was changed or copied by half. Against an attacker who may write there nothing helps: the
+signed checksums of a release show whether the wheel is the one that was built.
 """
 
 from __future__ import annotations

@@ -106,7 +106,8 @@ class JobReader:
         return JobHead(run, status, row, starts)
 
     def _has_saved(self, place: JobDirectory, driver: str) -> bool:
-        """Whether the driver has ended with the savepoint that was asked for. It never changes, and lists ask often."""
+        """Whether the driver has ended with the savepoint that was asked for. The answer never changes, and lists ask
+        often."""
         known = self._saved.get(place.job_id)
         if known is None or known[0] != driver:
             known = self._saved[place.job_id] = (driver, _saved(place, driver))

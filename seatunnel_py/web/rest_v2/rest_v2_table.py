@@ -1,4 +1,5 @@
-"""The routes of SeaTunnel's REST API, with the role that each needs. They exist where the server was started so."""
+"""The routes of SeaTunnel's REST API, with the role that each needs. The routes exist if the server was started with
+them."""
 
 from __future__ import annotations
 

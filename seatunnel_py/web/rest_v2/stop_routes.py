@@ -34,7 +34,7 @@ async def stop_job(request: Request) -> Response:
 
 
 async def stop_jobs(request: Request) -> Response:
-    """End several jobs, each by itself. One that is refused has ``status`` and ``message`` in its place."""
+    """End several jobs, each by itself. A refused one has ``status`` and ``message`` in its place."""
     wishes = plain_json(await request.body())
     if not isinstance(wishes, list) or not 0 < len(wishes) <= JOBS_MAX:
         raise ApiError(400, "request", f"the body is not a list of 1 to {JOBS_MAX} jobs", "send a JSON array")
@@ -50,7 +50,7 @@ def _one_of_many(request: Request, wish: Any) -> dict[str, Any]:
 
 
 def _stopped(request: Request, wish: Any) -> dict[str, Any]:
-    """End a job. One that has ended already is left as it is. Raises SeaTunnelError."""
+    """End a job, if it has not ended already. Raises SeaTunnelError."""
     if not isinstance(wish, dict) or wish.get("jobId") in (None, ""):
         raise ApiError(400, "request", "jobId is missing", 'send {"jobId": NUMBER, "isStopWithSavePoint": false}')
     reader, commands = reader_of(request), context_of(request).control.commands

@@ -51,14 +51,14 @@ async def submit_job(request: Request) -> Response:
 
 
 async def submit_upload(request: Request) -> Response:
-    """The same with a file of a form; its ending names the format."""
+    """Submit a job by a file of a form; the file's ending names the format."""
     file, format = uploaded(await _body(request), request.headers.get("content-type", ""))
     found = submission(file, format, request.query_params)
     return answer(await _in_thread(_started, request, found))
 
 
 async def submit_jobs(request: Request) -> Response:
-    """Submit several jobs, each by itself. One that is refused has ``status`` and ``message`` in its place."""
+    """Submit several jobs, each by itself. A refused one has ``status`` and ``message`` in its place."""
     jobs = plain_json(await _body(request))
     if not isinstance(jobs, list) or not 0 < len(jobs) <= JOBS_MAX:
         raise ApiError(400, "request", f"the body is not a list of 1 to {JOBS_MAX} jobs", "send a JSON array")
@@ -158,7 +158,7 @@ def _encrypted(request: Request, plain: Mapping[str, Any]) -> Any:
 
 
 async def update_tags(request: Request) -> Response:
-    """Answers as if tags were changed. They choose nothing here."""
+    """Answer as if tags were changed. Tags choose no worker here."""
     if not isinstance(plain_json(await _body(request)), dict):
         raise ApiError(400, "request", "the body is not a JSON object", 'send tags, as {"zone": "a"}')
     return answer({"status": "success", "message": "update node tags done."}, Warning=TAGS)

@@ -72,7 +72,7 @@ def token_list(request: Request) -> Response:
 
 
 def token_create(request: Request, body: TokenBody) -> Response:
-    """Make a token. Its text is in this answer only."""
+    """Make a token. No other answer shows its text."""
     role = Role(chosen_of(body.role, [one.value for one in Role], "role"))
     with context_of(request).database.acting(act_of(request, "token.create", body.name)) as write:
         wish = TokenWish(body.name, role, body.data, body.days * DAY_SECONDS)

@@ -66,7 +66,7 @@ def create(request: Request, body: DefinitionBody) -> Response:
 
 
 def show(request: Request, id: str) -> Response:
-    """A definition with its newest text. Its ETag is the number of the revision."""
+    """A definition with its newest text. The ETag is the number of the revision."""
     with context_of(request).database.reading() as connection:
         found, wish = definitions.found(connection, id), wishes.of_definition(connection, id)
     wished = {"policy": wish.policy.value, "run": wish.run, "failures": wish.failures, "held": wish.held}

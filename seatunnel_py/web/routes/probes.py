@@ -37,7 +37,7 @@ def readyz(request: Request) -> Response:
 
 
 def healthz(request: Request) -> Response:
-    """The same as readyz."""
+    """Answer as ``readyz`` does."""
     return readyz(request)
 
 

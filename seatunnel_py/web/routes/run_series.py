@@ -31,7 +31,7 @@ def series(
     to: Moment = None,
     table: Annotated[str, Query(max_length=1_000, description="this table only")] = "",
 ) -> Response:
-    """A series of a run, of at most 2,000 points. Rates are per second, over all drivers of the run. Those of a table
+    """A series of a run, of at most 2,000 points. Rates are per second, over all drivers of the run. Rates of a table
     are kept while they are asked for: the first answer has none. ``lag``: the age of the oldest rows that became
     visible with each commit, in seconds."""
     chosen_of(metric, METRICS, "series")

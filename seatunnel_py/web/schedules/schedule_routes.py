@@ -75,7 +75,7 @@ def create(request: Request, id: str, body: NewScheduleBody) -> Response:
 
 
 def show(request: Request, id: str) -> Response:
-    """A schedule with its next times. Its ETag is the number of its changes."""
+    """A schedule with its next times. The ETag is the number of its changes."""
     with context_of(request).database.reading() as connection:
         found = stored_schedules.found(connection, id)
     return _saved(request, found, 200)
@@ -90,7 +90,7 @@ def change(request: Request, id: str, body: ScheduleBody, if_match: IfMatch = ""
 
 
 def delete(request: Request, id: str) -> Response:
-    """Delete a schedule with its history. Its runs go on."""
+    """Delete a schedule with its history. Runs that it started go on."""
     context_of(request).control.schedules.delete(id, act_of(request, "schedule.delete", id))
     return answer({"id": id, "deleted": True})
 
@@ -108,7 +108,7 @@ def resume(request: Request, id: str) -> Response:
 
 
 def start(request: Request, id: str, idempotency_key: Key = "") -> Response:
-    """Start a run now, as a time of the schedule does. Its times stay as they are."""
+    """Start a run now, as a time of the schedule does. The times of the schedule stay as they are."""
     key, act = own_key(request, idempotency_key), act_of(request, "run.start", id)
     schedules = context_of(request).control.schedules
     return started(schedules.start(id, act, key=key, body_digest=digest_of("schedule", id)))

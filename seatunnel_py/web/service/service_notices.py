@@ -17,7 +17,7 @@ ALIVE = "WATCHDOG=1"
 
 
 def notify(notice: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Send a notice. One that cannot be sent is dropped: the service manager waits for it, and acts."""
+    """Send a notice. A notice that cannot be sent is dropped: the service manager waits for it, and acts."""
     address = environment.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):
         return

@@ -1,8 +1,8 @@
 """Runs a unit with bad rows: finds and quarantines them, and stages the others.
 
-How. The unit's rows are read again, into a spool. Some of them are *tried*: pushed through the chain into writers that
-are never staged. Bisection finds the bad rows. They are written to the quarantine's file of the unit. Then the others
-are written and staged, under the unit's own name: for the target it is a unit like any other.
+How. The unit's rows are read again, into a spool. Some rows are *tried*: they pass through the chain into writers that
+are never staged. Bisection finds the bad rows. Bad rows are written to the quarantine's file of the unit. Then the
+other rows are written and staged, under the unit's own name: for the target it is a unit like any other.
 
 Rules. (1) The choice of bad rows is made once for the rows of a unit, and is durable before any of the others is
 staged. Later attempts read to the same position, and follow it. (2) Exceeding the allowed number of bad rows ends the
@@ -151,7 +151,7 @@ class BadRowIsolation:
 
 
 def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
-    """Locate the bad row of an error. Its row number is usable only if each step emits one row per input row: a
+    """Locate the bad row of an error. The row number is usable only if each step emits one row per input row: a
     transform counts within its batch, a writer over all rows."""
     if not isinstance(error, BadRowsError):
         return Fault(trial.step, str(error))
@@ -216,8 +216,8 @@ class _GoodRows(Flow):
 
 
 class _DryRun(_GoodRows):
-    """Rows that are written and never staged. They use another unit name: rows of the unit that the target already
-    holds must not be taken for them."""
+    """Rows that are written and never staged. The unit has another name: rows of the unit that the target already holds
+    must not be taken for them."""
 
     def _context(self, bound: ChainSink) -> WriteContext:
         context = super()._context(bound)

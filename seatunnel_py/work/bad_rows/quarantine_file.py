@@ -1,10 +1,10 @@
 """Stores the bad rows of one unit in a file: written before the others are staged, visible once their checkpoint is
 committed.
 
-Rules. (1) The file is named after the rows of the unit (its data id), not after the attempt. It records which rows are
-bad, and every later attempt at these rows follows it, for a target may hold the others already. (2) A row is kept as
-read at the head of its chain, with its kind and metadata, the step that refused it and the reason. A record that a
-reader could not decode is kept as the bytes received. (3) A file does not show whether it counts: manifests do
+Rules. (1) The file is named after the rows of the unit (its data id), not after the attempt. The file records which
+rows are bad, and every later attempt at these rows follows it, for a target may hold the others already. (2) A row is
+kept as read at the head of its chain, with its kind and metadata, the step that refused it and the reason. A record
+that a reader could not decode is kept as the bytes received. (3) A file does not show whether it counts: manifests do
 (``runtime.storage.quarantine_store``).
 """
 

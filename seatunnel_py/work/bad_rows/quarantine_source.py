@@ -1,4 +1,4 @@
-"""Reads bad rows as a source, for a replay. They come as they were read once, in the order in which they were kept."""
+"""Reads bad rows as a source, for a replay. Rows come as they were read once, in the order in which they were kept."""
 
 from __future__ import annotations
 

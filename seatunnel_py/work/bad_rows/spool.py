@@ -47,7 +47,7 @@ class Spool:
         self._finished = True
 
     def batches(self, rows: Sequence[int]) -> Iterator[tuple[Batch, Sequence[int]]]:
-        """These rows, which are in order, in their original batches; with their numbers."""
+        """Give these rows, which are in order, in their original batches, with their numbers."""
         for kept in self._kept:
             start, end = bisect_left(rows, kept.first), bisect_left(rows, kept.first + kept.rows)
             if start < end:

@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "guarantees.md"
 HEAD = """# What sinks and sources promise, and what was found
 
 This page is generated: `make guarantees` tries every property below against real servers, with the conformance kit that
-plugin authors use (`seatunnel_py.testing`, see [authors.md](authors.md)), and writes what it finds. Nobody edits it.
+plugin authors use (`seatunnel_py.testing`, see [authors.md](authors.md)), and writes what it finds. Do not edit it.
 
 *Kept* was tried and holds; *not promised* follows from what the plugin declares, and is not tried. A sink is killed at
 each failpoint that it passes, and goes on in another process.
@@ -22,7 +22,7 @@ def page(reports: Mapping[str, Report]) -> str:
     """One section for each plugin and configuration."""
     parts = [HEAD]
     for name, report in reports.items():
-        parts.append(f"## {name}\n\nDeclares {report.guarantee}.\n\n| property | found | |\n|---|---|---|")
+        parts.append(f"## {name}\n\nDeclares {report.guarantee}.\n\n| property | found | reason |\n|---|---|---|")
         for one in report.findings:
             why = (
                 "" if one.verdict is Verdict.KEPT else one.why.replace("|", ",")

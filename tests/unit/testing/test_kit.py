@@ -145,17 +145,17 @@ def test_a_plugin_that_keeps_its_promises_has_nothing_broken(tmp_path: Path) -> 
     report = checked(tmp_path, "")
 
     assert not report.broken, report.text
-    assert "killed at toy.commit.inside it recovers" in report.text
+    assert "it recovers from a kill at toy.commit.inside" in report.text
 
 
 @pytest.mark.parametrize(
     ("flaw", "broken"),
     [
         ("loses a row", "every row is confirmed and arrives"),
-        ("shows at once", "nothing is seen before the commit"),
+        ("shows at once", "no row is visible before the commit"),
         ("commits twice", "a repeated commit has no further effect"),
         ("leaves files", "two attempts at the same rows count once"),
-        ("abort raises", "a unit that is given up leaves nothing"),
+        ("abort raises", "an aborted unit leaves nothing"),
         ("stages nothing", "every row is confirmed and arrives"),
         ("stages what no record holds", "a whole run reaches its end, with its data passed through a journal"),
         ("exits", "every row is confirmed and arrives"),
@@ -173,9 +173,9 @@ def test_a_sink_that_was_never_killed_does_not_look_as_if_it_had_been(tmp_path: 
     so."""
     report = checked(tmp_path, "has no failpoints")
 
-    assert "not promised killed inside of its commit it recovers: it has no failpoint there" in report.text
+    assert "not promised it recovers from a kill inside of its commit: it has no failpoint there" in report.text
     for moment in ("write.between", "stage.after", "commit.before", "commit.after"):
-        assert f"kept         killed at kit.{moment} it recovers" in report.text, report.text
+        assert f"kept         it recovers from a kill at kit.{moment}" in report.text, report.text
 
 
 class Forgetful(Sink):
@@ -224,7 +224,9 @@ def test_an_idempotent_sink_without_failpoints_is_killed_too(tmp_path: Path) -> 
 
     report = check_sink(fresh)
 
-    assert [finding.property for finding in report.broken] == ["killed at kit.write.between it recovers"], report.text
+    assert [finding.property for finding in report.broken] == ["it recovers from a kill at kit.write.between"], (
+        report.text
+    )
 
 
 @dataclass(frozen=True)

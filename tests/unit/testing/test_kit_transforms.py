@@ -150,7 +150,7 @@ CUT, BALANCE = "rows are the same however they are cut into batches", "no row is
         ("wants a row", "a batch without rows is accepted", "IndexError"),
         ("sees its neighbours", CUT, "one by one"),
         ("refuses company", CUT, "it refuses a batch, but none of its rows alone"),
-        ("counts keys anew", "values of key columns come out as they went in, and no row twice", "another key: 2"),
+        ("counts keys anew", "values of key columns are kept exactly, and no row comes twice", "another key: 2"),
     ],
 )
 def test_a_broken_promise_of_a_transform_is_named(flaw: str, broken: str, why: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONTENT = (Column("content", DataType(Kind.STRING)),)
-"""The one text column of a document without a schema."""
+"""The text column that a document without a schema has."""
 
 ROWS_MAX = 64 * 1024  # rows of a batch, for formats without a natural batch size
 

@@ -1,6 +1,6 @@
 """Builds batches from formats that are read cell by cell (excel, xml), and separates rows with misfits.
 
-Such a row has no bytes that mean anything outside its document, so its cells are kept as JSON.
+The bytes of a rejected row mean nothing outside its document, so its cells are kept as JSON.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _int96(file: Any) -> frozenset[str]:
 
 class _Int96:
     """Reads INT96 columns exactly. INT96 holds more than 64 bits: Arrow reads it in nanoseconds, which overflow outside
-    of 1677 to 2262, or in microseconds, which are truncated. Its columns are read both ways and compared."""
+    of 1677 to 2262, or in microseconds, which are truncated. So such columns are read both ways and compared."""
 
     def __init__(self, reader: ParquetReader, document: Document, layout: Layout, names: frozenset[str]) -> None:
         self.document, self.layout = document, layout

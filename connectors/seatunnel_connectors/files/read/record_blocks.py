@@ -1,6 +1,6 @@
 """Splits text into blocks of whole records, each with its end offset, which makes text resumable.
 
-Bytes are cut at row delimiters before they are decoded. That is safe in every encoding whose multi-byte characters
+Bytes are cut at row delimiters before they are decoded. The cut is safe in every encoding whose multi-byte characters
 never contain the byte of a line feed; any other encoding (UTF-16 …) is converted to UTF-8 first, and offsets then count
 in that UTF-8 text.
 """

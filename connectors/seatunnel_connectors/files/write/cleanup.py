@@ -1,8 +1,8 @@
 """Removes staged files of a job's earlier runs when the job restarts from scratch.
 
 A run is known by its mark, which the last commit removes. The mark does not name the lineage, and the directories of
-lineages do not name the job. So if another job has a mark for the same step and table, nothing is removed: the
-directories may belong to it.
+lineages do not name the job. If another job has a mark for the same step and table, nothing is removed: the directories
+may belong to that job.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Makes staged files visible, by renames that can be repeated.
 
-A file has its staged size when it is renamed. It is *done* when its temporary name no longer exists and its final name
-has the staged size and checksum; when neither name exists it is *lost*, and that is an error: absence is never taken
-for success. The directory must be the one that the run began with (``directory_mark``).
+A file has its staged size when it is renamed. A file is *done* when its temporary name no longer exists and its final
+name has the staged size and checksum; when neither name exists it is *lost*, and that is an error: absence is never
+taken for success. The directory must be the one that the run began with (``directory_mark``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Keeps a run's mark in its target directory: a small hidden file by which its commits recognise the directory.
 
 A directory that was deleted and created again under the same name may get the very same inode numbers, so these prove
-nothing. The set-up writes the mark, and the last commit removes it. It also lists the content of a file that is
+nothing. The set-up writes the mark, and the last commit removes it. The mark also lists the content of a file that is
 assembled at the end (``single_file``): nothing else would show that a collected file is missing.
 
 A draft names the owner, because its content may be incomplete: the next run of that owner, which may have another

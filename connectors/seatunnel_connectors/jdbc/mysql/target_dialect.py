@@ -179,7 +179,7 @@ class MysqlTargetDialect(TargetDialect):
         return bool(session.ask(f"SELECT 1 FROM information_schema.tables WHERE {where}", (database, table)))
 
     def beside(self, session: StatementSession, database: str, token: str) -> list[str]:
-        """The same, and the old table that a shadow of the run has renamed."""
+        """Return the run's own tables, and the old table that a shadow of the run has renamed."""
         sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_name REGEXP %s"
         return [name for (name,) in session.ask(sql, (database, f"__st_{token}(_old)?$"))]
 

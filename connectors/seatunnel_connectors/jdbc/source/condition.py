@@ -1,8 +1,8 @@
 """Checks the text of ``where_condition``: it must be one condition, since generated statements put it in parentheses.
 
 Other clauses of a SELECT would end up inside the parentheses, where the server rejects them or, worse, interprets them
-differently. So they are refused, with a remedy. Databases disagree on whether a backslash escapes a quote: a text is
-refused if it is wrong in both readings.
+differently. Such conditions are refused, with a remedy. Databases disagree on whether a backslash escapes a quote: a
+text is refused if it is wrong in both readings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists the parts of a table's definition besides columns and keys. None is created again: they are listed as not
+"""Lists the parts of a table's definition besides columns and keys. No detail is created again: all are listed as not
 carried over. CHECK constraints and AUTOINCREMENT exist only in the text of CREATE TABLE."""
 
 from __future__ import annotations

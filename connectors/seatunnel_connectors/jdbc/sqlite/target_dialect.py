@@ -214,7 +214,7 @@ def _replacing(sql: str) -> frozenset[str]:
 
 
 def _column(name: str, declared: str) -> TargetColumn:
-    """A column. One without a meaningful type takes each value as it is."""
+    """Describe a column. A column without a meaningful type takes each value as it is."""
     read = types.read_as("" if declared == types.NO_TYPE else declared)
     return TargetColumn(name, None if read.by_value else read.dtype, declared, length=read.length)
 

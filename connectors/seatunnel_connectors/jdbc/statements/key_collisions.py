@@ -41,7 +41,7 @@ def refuse_equal_keys(
 def refuse_equal_rows(
     dialect: TargetDialect, session: StatementSession, load: StatementLoad, target: str, rows: Sequence[Row]
 ) -> None:
-    """The same of rows that were written one by one."""
+    """Refuse collisions among rows that were written one by one."""
     names = [dialect.quote(name) for name in load.inexact]
     same = " AND ".join(f"{dialect.quote(name)} = {dialect.marker}" for name in load.key)
     differs = " OR ".join(f"HEX({name}) <> HEX({dialect.marker})" for name in names)

@@ -205,8 +205,8 @@ class StatementLedger:
         session.run(self._sql(f"{sql} AND ended_at IS NULL"), (context.lineage, context.incarnation))
 
     def sweep(self, session: StatementSession, keep_days: int) -> None:
-        """Delete lineages whose rows have all ended, after the retention time. They are first searched for without a
-        lock, because a DELETE by other columns than the key waits for every running commit."""
+        """Delete lineages whose rows have all ended, after the retention time. The search for them takes no lock,
+        because a DELETE by other columns than the key waits for every running commit."""
         old = f"< {self.dialect.clock} - {keep_days * 86_400}"
         ended = f"GROUP BY lineage HAVING count(*) = count(ended_at) AND max(ended_at) {old}"
         for (lineage,) in session.ask(self._sql(f"SELECT lineage FROM {{ledger}} {ended}")):
@@ -218,7 +218,7 @@ class StatementLedger:
             self.forget_piece(session, name)
 
     def of(self, token: str) -> StatementLedger:
-        """The same tables, for another run."""
+        """Return the ledger of another run, in the same tables."""
         return replace(self, token=token)
 
     def has_ended(self, session: StatementSession, token: str) -> bool | None:

@@ -95,7 +95,7 @@ class StatementWriter(Writer):
 
     @property
     def by_key(self) -> bool:
-        """True if rows are written by key: they may be repeated, even if a query returns others this time. Not into a
+        """True if rows are written by key: they may be repeated, even if a query returns others this time. False for a
         shadow, which must hold only rows in checkpoints."""
         return bool(self.load.key) and self.load.upsert and not self.unit and self.load.how != SHADOW
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, verdict_of
+from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, compatibility_of
 from seatunnel_py.api import (
     BadRowsError,
     Column,
@@ -46,13 +46,13 @@ class CheckedColumn:
 def checked_columns(
     table: TableSchema, target: Mapping[str, TargetColumn], names: Mapping[str, str]
 ) -> tuple[CheckedColumn, ...]:
-    """The upstream's columns that ``verdict_of`` calls CHECKED. ``names`` maps them to target names."""
+    """The upstream's columns that ``compatibility_of`` calls CHECKED. ``names`` maps them to target names."""
     found = []
     for column in table.columns:
         there = target.get(names[column.name])
         if there is None or there.dtype is None:
             continue
-        if verdict_of(column, there).outcome is Outcome.CHECKED:
+        if compatibility_of(column, there).outcome is Outcome.CHECKED:
             found.append(CheckedColumn(column.name, there.dtype, there.digits))
     return tuple(found)
 
@@ -67,7 +67,7 @@ def rewritten_columns(
         there = target.get(names[column.name])
         if there is None or there.dtype is None or column.dtype.kind in _NESTED:
             continue
-        if verdict_of(column, there).outcome is Outcome.CONVERTED and column.dtype.kind is not there.dtype.kind:
+        if compatibility_of(column, there).outcome is Outcome.CONVERTED and column.dtype.kind is not there.dtype.kind:
             found.append(CheckedColumn(column.name, there.dtype, there.digits))
     return tuple(found)
 
@@ -86,14 +86,14 @@ def conversions(
 
 def conversion(column: Column, there: TargetColumn) -> list[Conversion]:
     """The conversion of one column, if it has one."""
-    verdict = verdict_of(column, there)
+    compatibility = compatibility_of(column, there)
     source = column.converted_from or str(column.dtype)
     if column.native and column.native == there.shown:
         return [Conversion(column.name, there.shown, there.shown)]
-    if verdict.outcome is Outcome.EXACT and not column.converted_from:
+    if compatibility.outcome is Outcome.EXACT and not column.converted_from:
         return []
-    checked = verdict.outcome is Outcome.CHECKED
-    return [Conversion(column.name, source, there.shown, verdict.note, checked)]
+    checked = compatibility.outcome is Outcome.CHECKED
+    return [Conversion(column.name, source, there.shown, compatibility.note, checked)]
 
 
 def judged(

@@ -9,8 +9,8 @@ T = TypeVar("T")
 
 
 class HeldConnection(Generic[T]):
-    """Enters a context now and leaves it later: by ``release`` back into the pool, by ``discard`` closed. A closed
-    connection is what makes a server undo whatever was left open. Both may be called again without effect."""
+    """Enters a context now and leaves it later: by ``release`` back into the pool, by ``discard`` closed. A server
+    undoes all open work of a closed connection. ``release`` and ``discard`` may be called again without effect."""
 
     def __init__(self, context: AbstractContextManager[T]) -> None:
         self.connection = context.__enter__()

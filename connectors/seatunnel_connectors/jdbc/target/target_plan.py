@@ -21,7 +21,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
     Treatment,
-    Verdict,
+    TypeCompatibility,
     stored_as,
 )
 
@@ -247,20 +247,20 @@ def misfits(table: TableSchema, target: dict[str, TargetColumn], names: dict[str
 def narrower(column: Column, there: TargetColumn) -> str:
     """Why values of the column cannot all be stored, or an empty text: the target is refused before a row is written.
     Texts of unknown length are tried."""
-    verdict = verdict_of(column, there)
-    if verdict.outcome is not Outcome.REFUSED:
+    compatibility = compatibility_of(column, there)
+    if compatibility.outcome is not Outcome.REFUSED:
         return ""
-    return verdict.note if not verdict.note.startswith("cannot") else f"which {verdict.note}"
+    return compatibility.note if not compatibility.note.startswith("cannot") else f"which {compatibility.note}"
 
 
-def verdict_of(column: Column, there: TargetColumn) -> Verdict:
+def compatibility_of(column: Column, there: TargetColumn) -> TypeCompatibility:
     """How the column's values are stored there. A type that only the database knows decides by itself."""
     if there.dtype is None or (column.native and column.native == there.shown):
-        return Verdict(Outcome.EXACT)
+        return TypeCompatibility(Outcome.EXACT)
     if column.dtype.kind is Kind.STRING and there.dtype.kind is Kind.STRING and 0 < there.length < column.length:
-        return Verdict(Outcome.REFUSED, f"shorter than the source's {column.length} characters")
+        return TypeCompatibility(Outcome.REFUSED, f"shorter than the source's {column.length} characters")
     if column.dtype.kind is Kind.STRING and there.dtype.kind is Kind.STRING and there.digits != ANY_DIGITS:
-        return Verdict(Outcome.REFUSED, f"which keeps only {there.digits} digits of a second")
+        return TypeCompatibility(Outcome.REFUSED, f"which keeps only {there.digits} digits of a second")
     known = column.scale is not None and column.dtype.kind in TEMPORAL and column.scale <= there.digits
     return stored_as(column.dtype, there.dtype, ANY_DIGITS if known else there.digits)
 

@@ -1,7 +1,7 @@
 """Reads one partition; the process's pool keeps the consumer between units, so that it prefetches meanwhile.
 
-It is assigned, never subscribed. If it is asked for its current position, it continues without a seek. A position that
-no longer exists is an error, never another position.
+The consumer is assigned its partitions, and never subscribes. If it is asked for its current position, it continues
+without a seek. A position that no longer exists is an error, never another position.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class FetchPosition:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Records in order, and the next position. That may be further on: transaction markers and compacted messages are
-    offsets without a message. ``ended``: the log has no more records for now."""
+    """Records in order, and the next position. The next position may be further on than the last record: transaction
+    markers and compacted messages are offsets without a message. ``ended``: the log has no more records for now."""
 
     records: Records
     behind: FetchPosition

@@ -1,8 +1,8 @@
 """Reads and commits the offsets of a consumer group, with a client that consumes nothing.
 
-It does not use the admin client: librdkafka crashes the process when the broker disconnects before it answers an admin
-request to a group coordinator (librdkafka, issue 4605). Both calls end after ``CALL_SECONDS``, however the broker
-behaves.
+The admin client is not used: librdkafka crashes the process when the broker disconnects before it answers an admin
+request to a group coordinator (librdkafka, issue 4605). A read and a commit end after ``CALL_SECONDS``, however the
+broker behaves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Translates Kafka client settings from the Java names in job files to librdkafka's names.
 
-This is an allow-list: any other setting is refused. Java's settings can name classes to load and files to read
-(CVE-2023-25194, CVE-2024-31141); only the two login modules with user and password are accepted.
+The table is an allow-list: any setting that it lacks is refused. Java's settings can name classes to load and files to
+read (CVE-2023-25194, CVE-2024-31141); only the two login modules with user and password are accepted.
 """
 
 from __future__ import annotations

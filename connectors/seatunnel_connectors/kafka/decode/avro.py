@@ -1,8 +1,8 @@
 """Decodes the format avro: a record without a header. Its schema is the one that SeaTunnel derives from the columns, or
 the one that it was written with (``avro_schema``), of which the columns are then fields.
 
-Messages of a schema registry begin with a zero byte and the number of a schema that is stored elsewhere. They are
-refused, unless the header is to be stripped (``framed.py``).
+Messages of a schema registry begin with a zero byte and the number of a schema that is stored elsewhere. Such messages
+are refused, unless the header is to be stripped (``framed.py``).
 """
 
 from __future__ import annotations

@@ -290,7 +290,8 @@ class KafkaCommitter(Committer):
         return timeout_for(rows, context.setup)
 
     def _ledger(self, context: CommitContext) -> Ledger:
-        """Open the ledger. Its partition count was fixed at set-up: another count would look in another partition."""
+        """Open the ledger. Its partition count was fixed at set-up: with another count, records would be looked up in
+        another partition."""
         partitions = int(str(context.setup["ledger_partitions"]))
         return Ledger(self.what, self.cluster, self.ledger_topic, partitions, context, self.table, self.topic)
 

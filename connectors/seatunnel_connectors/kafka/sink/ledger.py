@@ -1,8 +1,8 @@
 """Keeps the ledger: a compacted topic in the target's own cluster that records which commits arrived.
 
-It holds two records for each (lineage, sink step, table): the writer (one per incarnation, until a newer one has fenced
-it) and the last commit, written inside the transaction that it describes. All lineages of a job, step and table share
-one partition, which is read from beginning to end.
+The ledger holds two records for each (lineage, sink step, table): the writer (one per incarnation, until a newer one
+has fenced it) and the last commit, written inside the transaction that it describes. All lineages of a job, step and
+table share one partition, which is read from beginning to end.
 
 Rule. The end is the high watermark, and only committed records count: while another transaction is open in the
 partition, reading waits for it, because an incomplete answer would be wrong.

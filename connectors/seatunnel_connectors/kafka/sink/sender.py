@@ -62,8 +62,8 @@ def explained(what: str) -> Iterator[None]:
 
 
 def _explanation(what: str, error: BaseException) -> BaseException:
-    """Unwrap an error that ends a producer. It is raised out of the next call; if that call is delivering a report,
-    Python wraps it in an error of its own."""
+    """Unwrap an error that ends a producer. The error is raised out of the next call; if that call is delivering a
+    report, Python wraps it in an error of its own."""
     cause = error if isinstance(error, KafkaException) else error.__cause__
     return failure(what, cause.args[0]) if isinstance(cause, KafkaException) else error
 

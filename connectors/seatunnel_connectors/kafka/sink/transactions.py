@@ -53,7 +53,7 @@ class Transaction:
         self._open = True
 
     def commit(self) -> None:
-        """Commit what the cluster has confirmed. Its answer is not proof: read the ledger."""
+        """Commit what the cluster has confirmed. The cluster's answer is not proof: read the ledger."""
         self.sender.confirm()
         with explained(f"{self.sender.what}: committing a transaction"):
             self.sender.producer.commit_transaction(CALL_SECONDS)

@@ -16,7 +16,7 @@ from seatunnel_py.formats.messages.decoder import Decoded, Decoder
 _STRING, _BYTES = DataType(Kind.STRING), DataType(Kind.BYTES)
 
 CONTENT = (Column("content", _STRING),)
-"""The one column of messages that no schema describes: their text."""
+"""The column of messages that no schema describes: their text."""
 
 NATIVE = (
     Column("headers", DataType(Kind.MAP, key=_STRING, element=_STRING)),

@@ -94,7 +94,8 @@ class KafkaSource(Source):
 
 
 class KafkaEnumerator(Enumerator):
-    """Finds the partitions of some tables' topics. Its state: topic, partition and topic's id of each split found."""
+    """Finds the partitions of some tables' topics. The state holds topic, partition and topic's id of each split
+    found."""
 
     def __init__(self, source: KafkaSource, entries: Sequence[KafkaTable], state: Plain) -> None:
         self.source, self.entries = source, entries

@@ -1,6 +1,6 @@
 """How far the end of a server's log is ahead of a place, and whether the server is about to purge the place's file.
 
-The server keeps its log for a fixed time, read or not. It purges whole files, the oldest first.
+The server keeps its log for a fixed time, read or not. A server purges whole files, the oldest first.
 """
 
 from __future__ import annotations

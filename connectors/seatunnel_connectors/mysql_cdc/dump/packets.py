@@ -20,7 +20,7 @@ _END_BYTES_MAX = 9
 
 
 class ServerReportError(Exception):
-    """An error packet. Not for users: the session explains it."""
+    """An error packet. The session turns it into a message for users."""
 
     def __init__(self, code: int, text: str) -> None:
         self.code = code

@@ -103,7 +103,7 @@ class DumpSession:
         self._session.db._execute_command(command, content)
 
     def _announce(self, heartbeat: float) -> None:
-        """Variables of the session that the server looks at. Both servers take the older names."""
+        """Set the variables of the session that the server looks at. MySQL and MariaDB both take the older names."""
         nanoseconds = round(heartbeat * 1_000_000_000)
         replica = uuid.uuid5(_NAMESPACE, f"{self.server.uuid}:{self.request.server_id}")
         settings = [
@@ -123,7 +123,8 @@ class DumpSession:
         self._session.run(f"SET SESSION net_write_timeout = {_WRITE_SECONDS}")
 
     def _refuse_own_id(self) -> None:
-        """Refuse the id of the server. One of a replica may be that of our own older dump: see `replicas`."""
+        """Refuse the id of the server. The id of a replica is allowed, as the replica may be our own older dump: see
+        `replicas`."""
         own = self._session.ask("SELECT @@server_id")[0][0]
         if int(own) == self.request.server_id:
             raise ServerIdTakenError(

@@ -114,7 +114,7 @@ class Xid(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class XaPrepare:
-    """A transaction is prepared; its decision comes in a later event. One with ``one_phase`` is committed at once."""
+    """A transaction is prepared; its decision comes in a later event. With ``one_phase`` it is committed at once."""
 
     header: EventHeader
     one_phase: bool
@@ -131,7 +131,7 @@ class RowsQuery:
 
 @dataclass(frozen=True, slots=True)
 class LogHeartbeat:
-    """The log ends at that position for now. Not stored in any file."""
+    """The log ends at that position for now. No file of the log holds this event."""
 
     header: EventHeader
     file: str

@@ -57,7 +57,8 @@ class LogTracker:
     # ------------------------------------------------------------ files
 
     def passed(self, header: EventHeader) -> None:
-        """An event of the file was read whole. Its end has 32 bits only: each is larger than the one before."""
+        """Note that an event of the file was read whole. Its end position has 32 bits only, so it is completed from the
+        earlier one: positions grow."""
         if not header.end_position or header.flags & ARTIFICIAL_FLAG:
             return
         end = self.offset // _WRAP * _WRAP + header.end_position

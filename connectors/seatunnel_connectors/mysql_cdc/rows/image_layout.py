@@ -1,8 +1,8 @@
 """Finds where row images begin, and where each of their cells does.
 
-An image is a bitmap of nulls over the columns that are present, then their values. Its length depends on its values:
-an image begins at the end of the one before. So the events of a block are followed in parallel, image by image;
-all cells are then addressed at a time, a column after the other.
+An image is a bitmap of nulls over the columns that are present, then their values. The length of an image depends on
+its values: an image begins at the end of the one before. So the events of a block are followed in parallel, image by
+image; all cells are then addressed at a time, a column after the other.
 """
 
 from __future__ import annotations

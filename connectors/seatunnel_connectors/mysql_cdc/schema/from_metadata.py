@@ -1,7 +1,7 @@
 """Makes a definition from a table map with full metadata: the log then describes itself.
 
-It does not hold the display width of integers, so TINYINT(1) is a number; nor that a text of MariaDB is JSON, or that
-sixteen bytes are a uuid. Definitions from the catalog hold all of that.
+The metadata does not hold the display width of integers, so TINYINT(1) is a number; nor that a text of MariaDB is JSON,
+or that sixteen bytes are a uuid. Definitions from the catalog hold all of that.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ _TEXT_TYPES = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", 
 
 
 def reconciled(definition: TableDefinition, table_map: TableMap) -> TableDefinition:
-    """The same definition where nothing differs. A sign that differs is an error: rows would hold other numbers."""
+    """Return the definition, corrected by the table map. A sign (unsigned or not) that differs is an error: rows would
+    hold other numbers."""
     metadata = table_map.metadata
     if len(definition.columns) != len(table_map.columns) or not (metadata.unsigned or metadata.collations):
         return definition

@@ -142,7 +142,7 @@ class PgoutputDecoder:
 
     def _hold(self, messages: Messages, at: int) -> Generator[LogElement, None, int]:
         """Hold messages from ``at`` on, as long as they belong to such a transaction; give those of one that commits.
-        Its value is the first message that does not belong to it."""
+        Return the first message that does not belong to the transaction."""
         while at < len(messages):
             message = messages.bytes_of(at)
             if self.held.preparing and message[0] == RELATION:

@@ -79,8 +79,8 @@ class Truncation:
 
 @dataclass(frozen=True, slots=True)
 class LogicalMessage:
-    """A message that a session wrote into the log. One that is not transactional stands outside of transactions and
-    does not move the position."""
+    """A message that a session wrote into the log. A message that is not transactional stands outside of transactions
+    and does not move the position."""
 
     transactional: bool
     lsn: int

@@ -80,7 +80,7 @@ def _chain(candidates: Numbers, ends: Numbers, broken: Numbers, size: int) -> np
 
 
 def _follow(data: Bytes, start: int, size: int, first: bytes, most: int | None = None) -> Frames:
-    """The same by a loop; ``most`` frames at most."""
+    """Find the frames by a loop, ``most`` of them at most."""
     view = data.data
     starts: list[int] = []
     at, unpack = start, _LENGTH.unpack_from

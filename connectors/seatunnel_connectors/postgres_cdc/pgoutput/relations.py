@@ -117,8 +117,8 @@ class RelationChange:
 
 @dataclass(frozen=True, slots=True)
 class TableRefused:
-    """The table's rows cannot be given exactly, for the reason in ``message``. Those before that one were given,
-    and none is given from here on."""
+    """The table's rows cannot be given exactly, for the reason in ``message``. Rows of earlier changes were given, and
+    none is given from here on."""
 
     path: TablePath
     message: str

@@ -25,7 +25,7 @@ _DAYS_TO_1970 = 719_468  # from 1 March of the year 0
 
 @lru_cache(maxsize=256)
 def arrow_type(dtype: DataType) -> pa.DataType:
-    """The same as ``to_arrow``, asked for every column of every batch."""
+    """Cache ``to_arrow``, which is asked for every column of every batch."""
     return to_arrow(dtype)
 
 

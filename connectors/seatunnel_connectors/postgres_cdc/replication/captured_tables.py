@@ -85,7 +85,7 @@ class CapturedTables:
 
 
 def lost_tables(db: Statements, oids: Mapping[TablePath, int], publication: str) -> list[LostTable]:
-    """Those of these tables that are not followed any more."""
+    """Return the tables that are not followed any more."""
     paths = list(oids)
     query = _LOOK.format(schemas=_SCHEMAS if db.info.server_version >= _SCHEMAS_SINCE else "")
     given = [list(oids.values()), [one.schema for one in paths], [one.table for one in paths], publication]

@@ -58,8 +58,8 @@ class SystemIdentity:
 
 @dataclass(frozen=True, slots=True)
 class CreatedSlot:
-    """A new slot. Changes from ``consistent_point`` on come through it; ``snapshot`` shows everything before. It can be
-    joined until this connection's next command."""
+    """A new slot. Changes from ``consistent_point`` on come through it; ``snapshot`` shows everything before. The
+    snapshot can be joined until this connection's next command."""
 
     name: str
     consistent_point: int
@@ -108,7 +108,7 @@ def session_info(info: str) -> str:
 
 
 def replication_info(info: str) -> str:
-    """The same for the replication protocol."""
+    """Return the connection string of a session with the replication protocol."""
     return make_conninfo(session_info(info), replication="database")
 
 
@@ -259,7 +259,8 @@ class ReplicationStream:
         self.transport.wanted_bytes = min(SMALL_BYTES * max(1, tables // 2), WANTED_BYTES_MAX)
 
     def confirm(self, position: int) -> None:
-        """Everything before the position is durable: the server may forget it. It never moves back."""
+        """Everything before the position is durable: the server may forget it. The confirmed position never moves
+        back."""
         if position > self.confirmed:
             self.confirmed = position
             self.send_status()

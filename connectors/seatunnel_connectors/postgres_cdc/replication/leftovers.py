@@ -26,7 +26,7 @@ class Leftovers:
     made: Collection[str]
 
     def found(self, db: Statements) -> Iterator[Leftover]:
-        """Those that exist now."""
+        """Find the leftovers that exist now."""
         if (slot := find_slot(db, self.slot)) is not None:
             statement = f"SELECT pg_drop_replication_slot('{self.slot}')"
             yield Leftover(f"the replication slot {self.slot!r}", self._kept(SLOT, statement), slot.retained)

@@ -1,8 +1,8 @@
 """Reads changes of a slot through SQL, without a replication connection.
 
-Each call decodes from the place where the slot restarts, and the server keeps the whole result before it sends it. That
-is right for a bounded range: it is twice as fast as the replication protocol, which sends every row alone. It is wrong
-where latency counts.
+Each call decodes from the place where the slot restarts, and the server keeps the whole result before it sends it. SQL
+suits a bounded range: it is twice as fast as the replication protocol, which sends every row alone. It does not suit a
+stream, as latency counts there.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _pieces(blocks: Iterator[Block]) -> Iterator[bytes]:
 
 
 def _contents(data: bytes, *, is_first: bool) -> Messages:
-    """The one field of each row. The signature is in the first row's message; the trailer ends the last piece."""
+    """Return the field of each row. The signature is in the first row's message; the trailer ends the last piece."""
     content, size = np.frombuffer(data, np.uint8), len(data) - len(PADDING)
     head_end = (frame_end(content, 0, size) or size) if is_first else 0
     frames = find_frames(content, head_end, size, _ROW)

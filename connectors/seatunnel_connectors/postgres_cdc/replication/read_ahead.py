@@ -21,8 +21,8 @@ from seatunnel_connectors.postgres_cdc.replication.connection import Received
 
 AHEAD_BYTES = 2 << 20
 TOGETHER_BYTES, TOGETHER_BYTES_MAX = 1 << 20, 4 << 20
-"""Bytes that are given as one piece: for one table, and for many. One with the rows of many tables makes a batch of
-each, which costs the same however small it is."""
+"""Bytes that are given as one piece: for one table, and for many. A piece with rows of many tables makes a batch of
+each, and a small batch costs as much as a large one."""
 PAUSE_SECONDS = 0.05
 STOP_SECONDS = 10.0
 _NOTHING = Messages.of(())
@@ -140,7 +140,7 @@ def _together(pieces: Sequence[Received]) -> Received:
 
 
 def _kept(found: Received) -> Received:
-    """The same, in a buffer of its own: the log uses one that can be changed again."""
+    """Copy the messages into a buffer of their own: the log fills its buffer again."""
     messages = found.messages
     if isinstance(messages.buffer, bytes):
         return found

@@ -113,7 +113,8 @@ class JsonPathTransform(Transform):
     def _extract(
         self, batch: Batch, source: Column, extractions: list[Extraction], dropped: set[int]
     ) -> Mapping[str, list[Any]]:
-        """Values by output field. Each document is parsed once; one that cannot be parsed is an error of each path."""
+        """Values by output field. Each document is parsed once; a document that cannot be parsed is an error of each
+        path."""
         found: dict[str, list[Any]] = {one.field: [None] * batch.rows for one in extractions}
         for row, value in enumerate(shown_values(batch.data.column(source.name))):
             if value is None:

@@ -149,7 +149,7 @@ _tokens_lock = threading.Lock()
 
 
 def _qianfan(client: ModelClient, options: EmbeddingOptions, texts: list[str]) -> Any:
-    """Call Qianfan. It needs a token, which is requested once per process and again after it has expired."""
+    """Call Qianfan. Qianfan needs a token, which is requested once per process and again after it has expired."""
     base = address(options, ADDRESSES).rstrip("/")
     for fresh in (False, True):
         token = _token(client, options, fresh=fresh)

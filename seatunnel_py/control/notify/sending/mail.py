@@ -60,7 +60,7 @@ class _PinnedSmtp(smtplib.SMTP):
 
 
 def mail_of(event: OutboxEvent, sender: str, receivers: tuple[str, ...]) -> EmailMessage:
-    """The mail of an event. Its Message-ID follows from the event: a repeat has the same one."""
+    """Make the mail of an event. The Message-ID follows from the event: a repeat has the same one."""
     message = message_of(event)
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = sender, ", ".join(receivers), f"[seatunnel] {message.title}"

@@ -1,7 +1,7 @@
 """Removes state from a copy of the database that was true only at its moment, when the copy is given back.
 
-These are sessions, codes to log in, starts that waited, times of schedules that have passed, tokens that were revoked
-since, the lease of a server, and the home that it served.
+Such rows are sessions, codes to log in, starts that waited, times of schedules that have passed, tokens that were
+revoked since, the lease of a server, and the home that it served.
 """
 
 from __future__ import annotations

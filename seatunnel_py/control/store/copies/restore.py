@@ -60,7 +60,7 @@ class Restoring:
 
     @property
     def act(self) -> Act:
-        """Its row in the audit."""
+        """The restore's row in the audit."""
         return Act(self.by, "server.restore", self.backup.name)
 
     @property
@@ -70,7 +70,7 @@ class Restoring:
 
 
 def give_back(asked: Restoring, place: StorePlace) -> RestoredDatabase:
-    """Give a backup back; the caller holds the lock of the home's servers. Raises BackupError, NewerDatabaseError, and
+    """Restore a backup; the caller holds the lock of the home's servers. Raises BackupError, NewerDatabaseError, and
     SeaTunnelError if the database cannot be used, or is that of another home."""
     postgres = isinstance(place, PostgresStore)
     revoked = _revoked_here(asked.file, replaces=asked.replaces or postgres)

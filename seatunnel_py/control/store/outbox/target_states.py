@@ -1,4 +1,4 @@
-"""How the targets of the outbox do: failures in a row, the next attempt, and whether one is switched off."""
+"""The state of each target of the outbox: failures in a row, the next attempt, and whether it is switched off."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OutboxTarget:
 
     @property
     def standing(self) -> str:
-        """How it does, in one word."""
+        """The state of the target, in one word."""
         if self.disabled:
             return "disabled"
         if self.failures:

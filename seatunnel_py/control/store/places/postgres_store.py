@@ -77,7 +77,7 @@ class PostgresStore:
         )
 
     def unhurried(self) -> Self:
-        """The same store for an act beside its servers that may take minutes, on a disk that may be slow."""
+        """Return this store with a longer lease, for an act that may take minutes on a slow disk while servers run."""
         return replace(self, lease_seconds=max(self.lease_seconds, UNHURRIED_SECONDS))
 
     def engine(self, size: int, more: str = "") -> Engine:

@@ -84,5 +84,5 @@ class SqliteFile:
 
 
 def database_file(home: Path) -> Path:
-    """Its path in a home."""
+    """The path of the database file in a home."""
     return home / "server" / "server.db"

@@ -31,7 +31,7 @@ class StorePlace(Protocol):
 
     @property
     def shown(self) -> str:
-        """Its name in messages, without secrets."""
+        """The name of the store in messages, without secrets."""
 
     @property
     def kind(self) -> str:
@@ -49,7 +49,7 @@ class StorePlace(Protocol):
         """Look before the first connection whether the place can be used."""
 
     def engines(self) -> tuple[Engine, Engine]:
-        """The one that writes, with one connection, and the one that reads."""
+        """The engine that writes, with one connection, and the engine that reads."""
 
     def begin_migration(self, connection: Connection) -> None:
         """Let other servers wait until the transaction ends, and look whether the database can be used."""

@@ -14,7 +14,7 @@ def local_time(at: float | None) -> str:
 
 
 def utc_time(at: float | None) -> str:
-    """The same time in UTC, in the form of ISO 8601; empty: there is none."""
+    """Write a time in UTC in the form of ISO 8601; empty: there is none."""
     return "" if not at else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 

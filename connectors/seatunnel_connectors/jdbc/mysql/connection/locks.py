@@ -1,9 +1,9 @@
 """Finds the sessions that block this job's sessions in MySQL and MariaDB, so that users see why nothing moves.
 
-It uses its own connection with short timeouts, and shows no text of a statement, which may contain rows. The server
-always knows the holder of a row lock. It knows the holder of a table lock only if performance_schema is on and records
-metadata locks; otherwise that is reported with the oldest open transactions, one of which is the usual cause. If the
-user may see only its own sessions, that is reported, too.
+The search uses its own connection with short timeouts. It shows no text of a statement, which may contain rows. The
+server always knows the holder of a row lock. The server knows the holder of a table lock only if performance_schema is
+on and records metadata locks; otherwise that is reported with the oldest open transactions, one of which is the usual
+cause. If the user may see only its own sessions, that is reported, too.
 """
 
 from __future__ import annotations

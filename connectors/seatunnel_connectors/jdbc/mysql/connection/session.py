@@ -1,7 +1,7 @@
 """Opens connections to MySQL and MariaDB.
 
-LOAD DATA LOCAL lets a server request any file from its client. This client sends only the block of rows that it has
-just offered, under a random name; any other request is refused and reported.
+LOAD DATA LOCAL lets a server request any file from its client. Sessions opened here send only the block of rows that
+they have just offered, under a random name; any other request is refused and reported.
 """
 
 from __future__ import annotations

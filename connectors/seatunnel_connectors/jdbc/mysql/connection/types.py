@@ -94,7 +94,8 @@ def _integer(data: str, full: str, options: ReadOptions) -> MysqlColumnRead:
 
 
 def _zerofill(full: str) -> str:
-    """Zero-filled type, or empty. Its leading zeros are display only, not part of the value."""
+    """Return the type if it is zero-filled, else an empty text. Leading zeros are display only, not part of the
+    value."""
     return full if "zerofill" in full.lower() else ""
 
 

@@ -1,8 +1,8 @@
 """Reads MySQL through ConnectorX: a query at a time, each on its own connection.
 
 ConnectorX cannot be stopped in the middle of a result: its thread and the server's would wait forever. So rows in
-primary key order are read in pages, always to the page's end. It counts rows, not bytes: their width is taken from the
-table's statistics, because 20,000 rows of 1 MB exceed a worker's memory.
+primary key order are read in pages, always to the page's end. A page counts rows, not bytes: their width is taken from
+the table's statistics, because 20,000 rows of 1 MB exceed a worker's memory.
 """
 
 from __future__ import annotations

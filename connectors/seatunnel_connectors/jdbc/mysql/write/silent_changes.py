@@ -1,6 +1,6 @@
 """Finds values that the server stores as others, even in strict mode: it pads, strips blanks, rounds and guesses.
 
-Values are tested before they are sent, by the type of their column. Those that pass are stored unchanged.
+Values are tested before they are sent, by the type of their column. Values that pass the test are stored unchanged.
 """
 
 from __future__ import annotations

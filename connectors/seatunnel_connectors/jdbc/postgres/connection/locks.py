@@ -1,6 +1,6 @@
 """Finds the sessions that block this job's sessions in PostgreSQL, so that users see why nothing moves.
 
-It uses its own connection with short timeouts, and shows no text of a statement, which may contain rows.
+The search uses its own connection with short timeouts. It shows no text of a statement, which may contain rows.
 """
 
 from __future__ import annotations

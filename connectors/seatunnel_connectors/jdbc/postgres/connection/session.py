@@ -1,7 +1,7 @@
 """Connects to PostgreSQL: ADBC for rows, psycopg for statements.
 
-Both come from the worker's pool. All sessions use UTF-8, UTC and standard strings, set at connect time, so that a
-literal means the same everywhere and no round trip is needed.
+Both connections come from the worker's pool. All sessions use UTF-8, UTC and standard strings, set at connect time, so
+that a literal means the same everywhere and no round trip is needed.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class PostgresCommitter(Committer):
                 raise
 
     def _known(self, db: Statements, books: PostgresLedger, context: CommitContext) -> bool:
-        """True if the ledger has this checkpoint. Raise FatalError if it has a newer run."""
+        """True if the ledger has this checkpoint. Raise FatalError if the ledger has a newer run."""
         row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
         if row is not None and row[1] > context.incarnation:
             raise fenced_off(f"{books.schema}.{self.table.path.table}")

@@ -1,12 +1,13 @@
 """Keeps two small tables in the target's schema, in which the target itself records what has arrived.
 
 ``seatunnel_piece`` has a row for each unit, written in the transaction of the unit's rows: a second attempt at the same
-rows finds it and applies nothing. It names the table that holds the rows (``staged``): the unit's own table by name,
-the target by its oid, because another table may have its name at the time of the commit. The row without ``data_id``
-does the same for units whose records are deleted. ``seatunnel_ledger`` has a row for each (lineage, step, table): the
-last committed checkpoint, and the newest incarnation and epoch, which fence off older writers. A lineage has ended when
-its driver reports that all tables of the job are done, not when its rows here are ``finished``. If another table
-failed, a later driver repeats the last commits of all tables, and only these rows show that they are done.
+rows finds it and applies nothing. The record names the table that holds the rows (``staged``): the unit's own table by
+name, the target by its oid, because another table may have its name at the time of the commit. The row without
+``data_id`` does the same for units whose records are deleted. ``seatunnel_ledger`` has a row for each (lineage, step,
+table): the last committed checkpoint, and the newest incarnation and epoch, which fence off older writers. A lineage
+has ended when its driver reports that all tables of the job are done, not when its rows here are ``finished``. If
+another table failed, a later driver repeats the last commits of all tables, and only these rows show that they are
+done.
 """
 
 from __future__ import annotations

@@ -154,11 +154,11 @@ class Keepers:
         return type(self), ()
 
     def make(self, address: Address) -> Keeper:
-        """Open another one."""
+        """Open the session of another snapshot."""
         return Keeper(address)
 
     def join(self, address: Address, tables: Sequence[SourceTable], share: str = "") -> Keeper:
-        """The one that is open, where it shows these tables as they are; else another one."""
+        """Return the open snapshot if it shows these tables as they are now; else open another one."""
         with self._lock, explained(f"opening a snapshot of {address.display}"):
             key = address.identity, share
             keeper = self._open.get(key)
@@ -168,7 +168,7 @@ class Keepers:
             return keeper
 
     def leave(self, keeper: Keeper) -> None:
-        """The last one to leave closes it."""
+        """Leave a snapshot; the last user closes its session."""
         with self._lock:
             keeper.users -= 1
             if keeper.users == 0:

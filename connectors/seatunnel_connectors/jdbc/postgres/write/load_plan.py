@@ -90,7 +90,7 @@ class Load:
         return conservation.begin_anew(self.shown, f"TRUNCATE TABLE {quote(self.schema, self.table)}", visible=visible)
 
     def for_unit(self, context: WriteContext) -> Load:
-        """The same, with the table that this attempt fills: no two attempts ever meet in one."""
+        """Return this load with the table that the attempt fills: each attempt has its own."""
         if self.how != STAGED:
             return self
         who = (context.data_id, context.incarnation, context.epoch, context.attempt)
@@ -122,7 +122,7 @@ class _SameData:
 
 
 def load_of(data: Any) -> Load:
-    """Read back what ``Load.to_plain`` wrote. It is kept, for a driver asks for it nine times a table."""
+    """Read back what ``Load.to_plain`` wrote. The result is kept, for a driver asks for it nine times a table."""
     return _load(_SameData(data))
 
 

@@ -71,7 +71,7 @@ class Staging:
         return self._append(f", {ORDER}{more}", f", {ORDER} + {before + 1}{more}")
 
     def append_partial(self, first: int) -> str:
-        """The same for rows with absent cells; ``first`` is their first round in the unit."""
+        """Append rows with absent cells; ``first`` is their first round in the unit."""
         return self._append(f", {KIND}, {ROUND}, {MASK}", f", {KIND}, {ROUND} + {first}, {MASK}")
 
     def _append(self, names: str, values: str) -> str:
@@ -239,7 +239,7 @@ def begin_unit(load: Load) -> list[str]:
 
 def still_as_planned(load: Load) -> str:
     """Statement that fails if the table's column types have changed: rows are sent as bytes, which may be valid values
-    of another type. It locks the table against such changes."""
+    of another type. The query locks the table against such changes."""
     names = listed(column.name for column in load.columns)
     nulls = ", ".join(["NULL"] * len(load.columns))
     insert = f"EXPLAIN INSERT INTO {quote(load.schema, load.into)} ({names}) SELECT {nulls}"
@@ -259,8 +259,8 @@ def still_as_planned(load: Load) -> str:
 
 
 def _create_unit_table(load: Load) -> str:
-    """Create the table that one unit fills, and that its commit drops. It has the target's checks: bad rows fail here,
-    where they can be quarantined, and not in the common commit."""
+    """Create the table that one unit fills, and that its commit drops. The table has the target's checks: bad rows fail
+    here, where they can be quarantined, and not in the common commit."""
     lines = [f"{quote(one.name)} {one.compared}{' NOT NULL' if one.required else ''}" for one in load.columns]
     lines += [f"CONSTRAINT {quote(name)} CHECK ({expression})" for name, expression in load.checks]
     return f"CREATE TABLE {quote(load.schema, load.into)} ({', '.join(lines)}) WITH (autovacuum_enabled = off)"
@@ -282,8 +282,8 @@ def keep_kinds(load: Load) -> str:
 
 
 def keep_masks(load: Load, following: int) -> str:
-    """Change the table for rows with absent cells. Its existing rows are the first round; later rows without a round
-    belong to the round ``following``."""
+    """Change the table for rows with absent cells. Existing rows are the first round; later rows without a round belong
+    to the round ``following``."""
     relation = quote(load.schema, load.into)
     columns = f"ADD COLUMN IF NOT EXISTS {ROUND} integer NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS {MASK} text"
     return f"ALTER TABLE {relation} {columns}; ALTER TABLE {relation} ALTER COLUMN {ROUND} SET DEFAULT {following}"

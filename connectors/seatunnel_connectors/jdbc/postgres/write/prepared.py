@@ -1,7 +1,8 @@
 """Writes units as prepared transactions: their rows are in the target, and a checkpoint's commit is COMMIT PREPARED.
 
-Nothing is written twice. But the rows are under the server's rules until then: at most ``max_prepared_transactions``
-transactions, which hold back VACUUM and lock the rows that they wrote. So this recipe is used only if requested.
+No row is written twice. Until the commit, the server's rules apply to the rows: at most ``max_prepared_transactions``
+transactions, which hold back VACUUM and lock the rows that they wrote. So prepared transactions are used only if
+requested.
 
 Rules. (1) A transaction's name identifies its owner and attempt. (2) A unit's own row is part of its transaction: if
 neither row nor transaction exists, that is a loss, never a commit (I31). (3) A new attempt rolls back the older one,

@@ -164,8 +164,8 @@ class PostgresSink(TableSink, NativeSink):
                 raise psycopg.Rollback
 
     def _script(self, setup: Setup, load: Load) -> list[str]:
-        """Statements of the set-up. It leaves a record if the run will have other tables beside the target, or if it
-        runs statements that must not run twice."""
+        """Statements of the set-up. The script leaves a record if the run will have other tables beside the target, or
+        if it runs statements that must not run twice."""
         if not load.books or not (_happens_once(setup) or load.how in (SHADOW, STAGED, PREPARED)):
             return list(load.before)
         return [*load.before, PostgresLedger(load.schema, load.token, "").claim_table(self._job)]
