@@ -13,8 +13,8 @@ OpenStream = Callable[[int], ReplicationStream]
 
 
 class SlotLog:
-    """Reads a slot by SQL first, if its position is old, then as a stream. ``open_stream`` is called when catching up has
-    ended, or at once."""
+    """Reads a slot by SQL first, if its position is old, then as a stream. ``open_stream`` is called when catching up
+    has ended, or at once."""
 
     def __init__(self, catch_up: CatchUp | None, open_stream: OpenStream, start: int) -> None:
         self._open_stream = open_stream
