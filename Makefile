@@ -54,7 +54,7 @@ test: test-protocol test-others ## all tests, on real servers and a real Spark
 test-protocol: $(STAMP) ## the tests of the protocol, which cover it wholly
 	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov=tests.protocol.reference --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test-others: servers page ## all other tests; PROCESSES=3; TESTS="DIR ..."; WITHOUT="DIR ..."; ROTATION=2/6; CHECKED=1: without those of `make check`
+test-others: servers page ## all other tests; PROCESSES=3; TESTS="DIR ..."; WITHOUT="DIR ..."; ROTATION=2/3; CHECKED=1: without those of `make check`
 	@# Each process has its own servers, and waits for these and for Spark: one more than there are cores keeps them busy.
 	@$(BIN)/python -m pytest $(or $(TESTS),e2e tests) $(addprefix --ignore ,tests/protocol $(WITHOUT) $(if $(CHECKED),$(CHECKS))) -p tests.kit.spread $(if $(ROTATION),-p tests.kit.rotation --rotation $(ROTATION)) -n $(PROCESSES) --durations=25
 

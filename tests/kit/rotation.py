@@ -1,8 +1,7 @@
-"""``-p tests.kit.rotation --rotation 2/6``: one of six parts of the tests with servers, for CI.
+"""``-p tests.kit.rotation --rotation 2/3``: one of three parts of the end-to-end tests, for CI.
 
 These tests take most of CI's time. A run of CI has the part that its commit chooses, and a core that each run has;
-`make test` has them all. Each part has a sixth of the end-to-end tests, and half of the other tests with servers.
-Neighbours are in different parts, so each part has some cases of each long file.
+`make test` has them all. Neighbours are in different parts, so each part has some cases of each long file.
 """
 
 from __future__ import annotations
@@ -14,15 +13,7 @@ import pytest
 
 from tests.kit.spread import piece
 
-SHARES = {
-    "e2e/": 6,
-    "tests/connectors/": 2,
-    "tests/control/": 2,
-    "tests/round_trips/": 2,
-    "tests/spark/": 2,
-    "tests/web/": 2,
-}
-"""Folders of tests with servers. A run has one of so many neighbours."""
+ROTATED = "e2e/"
 CORE = (
     "e2e/test_conformance.py",
     "e2e/test_failover.py",
@@ -45,7 +36,7 @@ class Rotation:
 
     @staticmethod
     def parse(text: str) -> Rotation:
-        """The inverse of ``2/6``. ValueError: there is no such part."""
+        """The inverse of ``2/3``. ValueError: there is no such part."""
         number, _, parts = text.partition("/")
         found = Rotation(int(number), int(parts))
         if not 1 <= found.number <= found.parts:
@@ -54,25 +45,22 @@ class Rotation:
 
     def chosen(self, nodeids: Iterable[str]) -> Sequence[str]:
         """The tests of this part, in their order."""
-        places: dict[str, dict[str, int]] = {folder: {} for folder in SHARES}
-        found = []
+        nodeids = list(nodeids)
+        places: dict[str, int] = {}
         for nodeid in nodeids:
-            folder = rotated_by(nodeid)
-            if folder:
-                place = places[folder].setdefault(piece(nodeid), len(places[folder]))
-                if (place - self.number + 1) % min(SHARES[folder], self.parts):
-                    continue
-            found.append(nodeid)
-        return found
+            if is_rotated(nodeid):
+                places.setdefault(piece(nodeid), len(places))
+        mine = {one for one, place in places.items() if place % self.parts == self.number - 1}
+        return [nodeid for nodeid in nodeids if not is_rotated(nodeid) or piece(nodeid) in mine]
 
 
-def rotated_by(nodeid: str) -> str:
-    """Return the folder by which a test is in some parts only; empty: each part has it."""
-    return next((folder for folder in SHARES if nodeid.startswith(folder) and not nodeid.startswith(CORE)), "")
+def is_rotated(nodeid: str) -> bool:
+    """Whether a test is in one part only."""
+    return nodeid.startswith(ROTATED) and not nodeid.startswith(CORE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rotation", type=Rotation.parse, help="run one part of the tests with servers: 2/6")
+    parser.addoption("--rotation", type=Rotation.parse, help="run one part of the end-to-end tests: 2/3")
 
 
 @pytest.hookimpl(trylast=True)

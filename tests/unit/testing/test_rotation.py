@@ -1,26 +1,22 @@
-"""Runs of CI with all parts have run all tests, and each has the core."""
+"""Three runs of CI with different parts have run all end-to-end tests, and each has the core."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.kit.rotation import CORE, SHARES, Rotation, rotated_by
+from tests.kit.rotation import CORE, Rotation, is_rotated
 
-ROOT = Path(__file__).parents[3]
 ONE_BY_ONE = [f"e2e/test_metrics.py::test_a[{at}]" for at in range(7)]
 TOGETHER = [f"e2e/page/test_editor.py::test_{letter}" for letter in "abc"]
 ALWAYS = [f"{CORE[0]}::test_a", "tests/unit/test_b.py::test_b"]
 TESTS = [*ALWAYS, *TOGETHER, *ONE_BY_ONE]
-FILES = [f"tests/web/test_{letter}.py::test_a" for letter in "abcde"]
 
 
 def test_each_test_is_in_one_part_or_in_all() -> None:
     parts = [Rotation(number, 3).chosen(TESTS) for number in (1, 2, 3)]
 
-    assert all([one for one in part if not rotated_by(one)] == ALWAYS for part in parts)
-    rotated = [one for part in parts for one in part if rotated_by(one)]
+    assert all([one for one in part if not is_rotated(one)] == ALWAYS for part in parts)
+    rotated = [one for part in parts for one in part if is_rotated(one)]
     assert sorted(rotated) == sorted([*TOGETHER, *ONE_BY_ONE])
 
 
@@ -30,23 +26,6 @@ def test_a_file_that_stays_together_is_in_one_part_and_others_are_spread() -> No
     (whole,) = [part for part in parts if TOGETHER[0] in part]
     assert set(TOGETHER) <= set(whole)
     assert all(2 <= sum(one in part for one in ONE_BY_ONE) <= 3 for part in parts)
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
-def test_all_parts_together_have_every_test(count: int) -> None:
-    parts = [Rotation(number, count).chosen([*TESTS, *FILES]) for number in range(1, count + 1)]
-
-    assert {one for part in parts for one in part} == {*TESTS, *FILES}
-
-
-def test_other_tests_with_servers_are_in_half_of_the_parts() -> None:
-    parts = [Rotation(number, 6).chosen(FILES) for number in range(1, 7)]
-
-    assert parts == [FILES[0::2], FILES[1::2]] * 3
-
-
-def test_folders_and_files_of_the_rotation_exist() -> None:
-    assert [name for name in (*SHARES, *CORE) if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "three"])
