@@ -79,7 +79,7 @@ def window(path: Path, position: str, size: int, *, alive: bool) -> Window | Non
         return _read(found, chosen, begin, size, alive=alive, whole=begin > 0)
     match = _POSITION.fullmatch(position)
     if match is None:
-        raise ApiError(422, "request", "`from` is not a position", "give `next` of a window before, or -BYTES")
+        raise ApiError(422, "request", "`from` is not a position", "send `next` of an earlier window, or -BYTES")
     named = next((one for one in found if one.name == match[1]), None)
     if named is None:
         raise _gone(found, "this part of the file is not there any more")

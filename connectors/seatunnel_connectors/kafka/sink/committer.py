@@ -190,8 +190,7 @@ class KafkaCommitter(Committer):
                 f"{self.what}: the cluster knows the job {other.job_id!r} under another lineage, {other.lineage}, with "
                 f"checkpoint {other.checkpoint} (staged in {other.staging}); this run is {context.lineage} "
                 f"(staged in {context.staging}) and would write its rows a second time",
-                "give the store back that the other one was made with, or run under another --job-id, or into another "
-                "topic",
+                "use the checkpoint location of the other lineage, or another --job-id, or another topic",
             )
         return entries
 
