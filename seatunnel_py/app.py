@@ -328,11 +328,8 @@ class JobSession:
             planned = _planned(job, analyst)
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
-            stored_plan = run_plan.RunPlan(place, begun, listen, planned, pipelines, isolated_tables)
-            with (
-                contextlib.closing(stored_plan) as hear,
-                self._reported(job, planned, pipelines, place, begun) as reporter,
-            ):
+            plan = run_plan.RunPlan(place, begun, listen, planned, pipelines, isolated_tables)
+            with contextlib.closing(plan) as hear, self._reported(job, planned, pipelines, place, begun) as reporter:
                 with _listeners(job, place, hear, reporter) as tell:
                     job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
                     engine = partial(self._engines.engine, place.exchange)  # waits for Spark
