@@ -24,6 +24,7 @@ from typing import Any
 from seatunnel_py import app
 from seatunnel_py.__main__ import GARBAGE_AFTER, NO_PLUGINS_OF_PYDANTIC
 from seatunnel_py.api.process.egress.egress_guard import watch
+from seatunnel_py.api.process.private_files import open_to_append
 from seatunnel_py.engine_choice import cache_directory
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
@@ -97,7 +98,7 @@ def _request(channel: socket.socket) -> Mapping[str, Any] | None:
 
 def _become(request: Mapping[str, Any], place: Path) -> None:
     """Take over the request's output, arguments and working directory; its job begins now."""
-    output = os.open(request["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    output = open_to_append(Path(request["output"]))
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from seatunnel_py.api.process.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private, open_to_append
 from seatunnel_py.control.groups.driver_groups import DriverGroups
 from seatunnel_py.control.launching import Launch, LaunchError, ProcessEnd
 from seatunnel_py.control.warm_drivers import WarmDrivers
@@ -26,7 +26,6 @@ from seatunnel_py.runtime.observe.memory_kill import MemoryWatch
 
 UMASK = 0o077
 OOM_SCORE_MORE = 100
-APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class LocalLauncher:
             child = self.warm.take(launch) if self.warm is not None else None
             if child is not None:
                 return self._added(launch, child)
-            output = os.open(launch.output, APPENDING, 0o600)
+            output = open_to_append(launch.output)
             try:
                 child = subprocess.Popen(
                     launch.command, cwd=launch.directory, env=dict(launch.environment), stdin=subprocess.DEVNULL,
@@ -122,10 +121,8 @@ class LocalLauncher:
 
 def _note(output: Path, line: str) -> None:
     """Add a line to the output of a driver that has ended, which the page shows."""
-    with suppress(OSError):
-        descriptor = os.open(output, APPENDING, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(line)
+    with suppress(OSError), os.fdopen(open_to_append(output), "w", encoding="utf-8") as file:
+        file.write(line)
 
 
 def _prefer_to_end(pid: int) -> None:

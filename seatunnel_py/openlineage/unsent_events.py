@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from seatunnel_py.api.process.private_files import open_to_append
+
 BYTES_MAX = 64 * 2**20
 
 
@@ -34,8 +36,7 @@ class UnsentEvents:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         lines = b"".join(event + b"\n" for event in events)
         self._make_room(len(lines))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        with os.fdopen(os.open(self.directory / f"{self._prefix}{run_id}.jsonl", flags, 0o600), "wb") as file:
+        with os.fdopen(open_to_append(self.directory / f"{self._prefix}{run_id}.jsonl"), "wb") as file:
             file.write(lines)
 
     def send(self, deliver: Callable[[bytes], None]) -> None:

@@ -20,7 +20,7 @@ SHARED = frozenset({"create ledger", "create schema", "create database", "create
 
 
 def text(plan: dict[str, Any]) -> str:
-    """Show a plan document on a terminal."""
+    """Format a plan document for a terminal."""
     return "\n".join(_lines(plan))
 
 

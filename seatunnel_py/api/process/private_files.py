@@ -32,6 +32,11 @@ def make_file_private(path: Path) -> None:
         os.close(descriptor)
 
 
+def open_to_append(path: Path) -> int:
+    """Open a private file that is written at its end, and return the descriptor. Refuses a link with OSError."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+
+
 def make_private_file(path: str) -> None:
     """Create a private file and its directories, for a library that opens the path afterwards."""
     make_private(Path(path).absolute().parent)

@@ -117,7 +117,7 @@ def is_decided(connection: Connection, id: str, due: float) -> bool:
 
 
 def fired(connection: Connection, id: str, fire: Fire, at: float) -> None:
-    """Keep a fire. A time has one: a second one for it fails, unless the first was ``QUEUED``. Old starts are
+    """Keep a fire. A time has one: a second one for it fails, unless the first was ``QUEUED``. Old fires are
     forgotten."""
     mine = SCHEDULE_FIRE.c.schedule == id
     queued = mine & (SCHEDULE_FIRE.c.due == fire.due) & (SCHEDULE_FIRE.c.outcome == FireOutcome.QUEUED.value)

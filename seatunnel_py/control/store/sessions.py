@@ -82,7 +82,7 @@ def end(connection: Connection, id: str) -> None:
 
 
 def csrf_of(text: str) -> str:
-    """The text that a page sends with its writes. The token follows from the cookie, which no page can read: so a page
+    """The CSRF token that a page sends with its writes. It follows from the cookie, which no page can read: so a page
     that only makes a browser send the cookie does not know the token."""
     return hmac.new(text.encode(), b"seatunnel csrf", hashlib.sha256).hexdigest()
 

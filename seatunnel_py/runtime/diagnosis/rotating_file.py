@@ -11,6 +11,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
+from seatunnel_py.api.process.private_files import open_to_append
 from seatunnel_py.runtime.observe.rotated_files import next_generation, older_generations
 from seatunnel_py.runtime.storage.job_directory import expecting, naming
 
@@ -39,9 +40,8 @@ class RotatingFile:
         self._file.close()
 
     def _open(self) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         with expecting(self._path.parent):
-            descriptor = os.open(self._path, flags, 0o600)
+            descriptor = open_to_append(self._path)
         self._size = os.fstat(descriptor).st_size
         self._file: TextIOWrapper = os.fdopen(descriptor, "w", encoding="utf-8", buffering=1)
 

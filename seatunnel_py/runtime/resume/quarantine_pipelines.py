@@ -2,9 +2,9 @@
 
 Rules. (1) A source of the bad rows feeds the vertex that rejected them; the rest of the pipeline follows the current
 job file. (2) A vertex with other inputs as well stays, and the new one is added beside it: both write to the same
-sinks, and are committed together. A query with ``retry_rejected`` follows the new vertex. (3) A query that needs all
-rows of its input cannot be replayed: it is refused. (4) Tables are not recreated: the replayed rows are added to
-existing ones.
+sinks, and are committed together. A vertex with ``retry_rejected`` follows the new one. (3) A query that needs all rows
+of its input cannot be replayed: it is refused. (4) Tables are not recreated: the replayed rows are added to existing
+ones.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ rollback is refused. Rows of a sink with keys come again without an effect; rows
 user must accept. A source that cannot be read twice cannot be rolled back. (3) The rollback acts like a driver: it
 takes an incarnation, which fences running drivers (I34), and publishes a claim with the older record; later records are
 then not on the chain. (4) Before that it voids the journal, which belongs to units after the newest record. That also
-renumbers the batches.
+gives the numbers of later batches another name.
 """
 
 from __future__ import annotations

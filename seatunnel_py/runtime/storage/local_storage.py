@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seatunnel_py.api.process.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private, open_to_append
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import FatalError
 from seatunnel_py.runtime.values import failpoints
@@ -52,8 +52,7 @@ class LocalStorage(Storage):
         path = self._placed(name)
         with self._told(path):
             if name not in self._appending:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-                self._appending[name] = os.open(path, flags, 0o600)
+                self._appending[name] = open_to_append(path)
                 sync_directory(path.parent)
             _write_whole(self._appending[name], data)
             os.fdatasync(self._appending[name])

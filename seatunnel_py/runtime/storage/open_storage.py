@@ -2,8 +2,8 @@
 
 Rules. (1) A path or ``file://`` URL is a directory; any other scheme is an entry point of the group
 ``seatunnel_py.storages``. (2) A storage is tested first: of concurrent calls that create one name exactly one may
-succeed. A storage that fails the test is refused: two drivers could run one job. (3) No message shows a secret of the
-URL.
+succeed. Exactly-once is refused on a storage that fails the test: two drivers could run one job. (3) No message shows a
+secret of the URL.
 """
 
 from __future__ import annotations

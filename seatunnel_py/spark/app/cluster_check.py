@@ -1,7 +1,7 @@
 """Checks a cluster before a job runs on it: the workers' Python and libraries, and the shared exchange.
 
 A worker may die under the first small jobs as under any other one, and Spark never retries a task here. So jobs of the
-check are run again, as a second run repeats no effect.
+check are run again: no unit has started yet, so a second run repeats no effect.
 """
 
 from __future__ import annotations

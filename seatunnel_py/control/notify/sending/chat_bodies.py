@@ -45,7 +45,7 @@ def teams(message: PlainMessage) -> Body:
 
 
 def feishu(message: PlainMessage) -> Body:
-    """Make the body for a robot of Feishu, or Lark, which would take tags in the text as mentions of persons."""
+    """Make the body for a robot of Feishu, or Lark. Angle brackets are replaced: a tag would mention persons."""
     return {"msg_type": "text", "content": {"text": _without_tags(f"{KEYWORD} {message.text}")}}
 
 
