@@ -23,6 +23,7 @@ SUBSTRING_CHARACTERS_MIN = 10
 """A shorter secret is masked only as a whole word: with the password ``postgres`` the name of the driver stays
 readable."""
 
+_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 _SECRET_NAME = re.compile(
     r"password|passwd|passphrase|secret|credential|authorization|jaas|token$"
     r"|(?:api|access|private|account|shared)[._-]?key|(?:^|[._-])pwd$",
@@ -118,6 +119,8 @@ def redacted_plain(value: Any) -> Any:
 
 def with_texts(value: Any, changed: Callable[[str, str], str], field: str = "") -> Any:
     """Plain data with each text changed. ``changed``: gets a text, and the name of the field that it stands under."""
+    if type(value) in _WITHOUT_TEXT:  # the match below would ask the abstract ``Mapping`` about each number
+        return value
     match value:
         case str():
             return changed(value, field)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,8 @@ class RunPlan:
         self._described = plan_data.describe(planned.job, planned.graph, pipelines, isolated, look=False)
         self._lineage = _lineage(planned.graph, pipelines)
         self._noted: set[str] = set()
+        self._keys: dict[str, str] = {}
+        """By id of a pipeline: its key in the driver."""
         self._setups: int | None = None
         """Descriptor of the file: to open it for each of 200 tables took 4 % of their job."""
 
@@ -84,8 +86,10 @@ class RunPlan:
 
     def _note(self, pipeline: str) -> None:
         """Write the decisions of a pipeline, if they are made."""
-        machines: Iterable[PipelineMachine] = self._drivers[-1].job.pipelines.values()
-        machine = next((one for one in machines if one.id == pipeline), None)
+        machines: Mapping[str, PipelineMachine] = self._drivers[-1].job.pipelines
+        if pipeline not in self._keys:  # a driver has begun, or added a table
+            self._keys = {one.id: key for key, one in reversed(list(machines.items()))}
+        machine = machines.get(self._keys.get(pipeline, ""))
         if machine is None or not machine.state.prepared.setups:
             return
         self._noted.add(pipeline)

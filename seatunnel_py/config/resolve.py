@@ -86,12 +86,15 @@ def _validated(plain: Any, model: type[M]) -> tuple[M | None, list[Any]]:
 def _without_misspelt(node: Node, model: type[Options], errors: list[Any]) -> list[Any]:
     """An option, or one that a rule requires, is missing because its name is misspelt: report the unknown name, and
     suggest the option."""
+    absent = [_absent(node, model, error) for error in errors]
+    if not any(absent):  # the search for near names is slow, and a file may have thousands of unknown ones
+        return errors
     meant = set()
     for error in errors:
         if error["type"] == "unknown_key":
             spot = _spot(node, model, error)
             meant.add((error["loc"][:-1], _nearest_key(spot.names[-1], spot.model)))
-    return [error for error in errors if not any((loc, key) in meant for loc, key in _absent(node, model, error))]
+    return [error for error, keys in zip(errors, absent, strict=True) if meant.isdisjoint(keys)]
 
 
 def _absent(node: Node, model: type[Options], error: Any) -> list[tuple[tuple[str | int, ...], str]]:
@@ -233,14 +236,14 @@ def _nearest_key(name: str, model: type[Options] | None) -> str:
     keys = [info.key for info in describe(model)] if model else []
     last = name.rpartition(".")[2]
     same = [key for key in keys if key.rpartition(".")[2] == last]
-    return same[0] if len(same) == 1 else nearest(name, keys) or nearest(last, keys)
+    return same[0] if len(same) == 1 else nearest(name, keys) or (nearest(last, keys) if last != name else "")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """The name that was probably meant, or an empty text: the only one that has this name as its first words, else the
     one with the most letters in common."""
     by_fold, asked = {known.casefold(): known for known in names}, name.casefold()[:100]
-    found = [known for known in by_fold if asked and re.match(rf"{re.escape(asked)}[_.-]", known)]
+    found = [known for known in by_fold if asked and known.startswith((f"{asked}_", f"{asked}.", f"{asked}-"))]
     if len(found) != 1:
         found = difflib.get_close_matches(asked, by_fold, n=1, cutoff=0.6)
     return by_fold[found[0]] if found else ""

@@ -57,6 +57,8 @@ class LogPipelines:
     @staticmethod
     def awaited(pipeline: Pipeline, machines: Mapping[str, PipelineMachine], closed: Collection[str]) -> frozenset[str]:
         """The keys of copies that a log without their tables waits for."""
+        if not pipeline.after:
+            return frozenset()
         lacks = set(() if pipeline.becomes is None else pipeline.becomes.tables).difference(pipeline.tables)
         copies = ((key, one) for key, one in machines.items() if one.id in pipeline.after and key not in closed)
         return frozenset(key for key, one in copies if not lacks.isdisjoint(one.pipeline.tables))
@@ -64,6 +66,8 @@ class LogPipelines:
     @staticmethod
     def held_up(log: PipelineMachine, machines: Mapping[str, PipelineMachine]) -> list[PipelineMachine]:
         """The copies that cannot begin in this run: the log has ended, and their tables have not left it."""
+        if not log.pipeline.after:  # each pipeline that ends asks; to look through all would be quadratic
+            return []
         again, phase = log_tables.copied_again(log.pipeline), PipelinePhase.WAITING
         copies = (one for one in machines.values() if one.id in log.pipeline.after and one.state.phase is phase)
         return [one for one in copies if not again.isdisjoint(one.pipeline.tables)]

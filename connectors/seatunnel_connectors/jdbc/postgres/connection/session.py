@@ -362,7 +362,7 @@ def _reason(error: Exception) -> str:
     elif primary:
         parts = [primary, details.get("PG_DIAG_MESSAGE_DETAIL"), details.get("PG_DIAG_CONTEXT")]
     else:
-        parts = [str(error).partition(". SQLSTATE")[0]]
+        parts = str(error).partition(". SQLSTATE")[0].splitlines()  # libpq puts its advice on a line of its own
     return "; ".join(" ".join(part.split()) for part in parts if part and _OURS not in part)
 
 
