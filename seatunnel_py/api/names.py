@@ -33,7 +33,8 @@ def dotted(*names: str) -> str:
 
 
 def divided(text: str) -> list[str]:
-    """Split a dotted path into names, which may be in double quotes or backticks. ValueError for an open quote."""
+    """Split a dotted path into names, which may be in double quotes or backticks. Raises ValueError for an open
+    quote."""
     if '"' not in text and "`" not in text:
         return text.split(".")
     names, at = [], 0
@@ -78,7 +79,7 @@ class Naming(StrEnum):
 
 
 def filled(naming: Naming | None, *names: str) -> str:
-    """Return the text that these names become in an option of that kind. ValueError if it cannot hold them."""
+    """Return the text that these names become in an option of that kind. Raises ValueError if it cannot hold them."""
     if naming is Naming.TABLE:
         return dotted(*names)
     text = ".".join(name for name in names if name)

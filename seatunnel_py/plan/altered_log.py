@@ -91,7 +91,7 @@ PlanTables: TypeAlias = Callable[[Pipeline, Sequence[SourceTable]], Pipeline]
 
 
 def plan_tables(job: Job, analyst: SqlAnalyst | None, pipeline: Pipeline, tables: Sequence[SourceTable]) -> Pipeline:
-    """Plan a log for these tables and schemas instead of those of the job. FatalError if a step refuses one."""
+    """Plan a log for these tables and schemas instead of those of the job. Raises FatalError if a step refuses one."""
     log = pipeline.log
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
     shown = tuple(replace(one, schema=one.output) for one in tables)
@@ -214,7 +214,7 @@ def _with_tables(vertex: PlannedVertex, changed: Mapping[TablePath, SourceTable]
 
 
 def _remade(before: TableNode, graph: FlowGraph) -> TableNode:
-    """The node for the new schema. FatalError if the pipeline would need another shape (rule 1)."""
+    """The node for the new schema. Raises FatalError if the pipeline would need another shape (rule 1)."""
     if isinstance(before, SourceNode):
         return before
     made = graph.nodes.get(before.id)

@@ -63,7 +63,7 @@ def waits(one: SchemaAlteration, before: SourceTable, policy: SchemaPolicy) -> b
 
 
 def followed(before: SourceTable, one: SchemaAlteration, policy: SchemaPolicy) -> TableSchema:
-    """The schema that later steps see. FatalError if the table has to stop."""
+    """The schema that later steps see. Raises FatalError if the table has to stop."""
     read, after, given = before.schema, one.table.schema, before.output
     if before.projection is None and not policy.keeps_names and all(map(policy.applies, kinds_of(one, read))):
         return after

@@ -84,7 +84,7 @@ def refreshed(graph: FlowGraph, work: RefreshWork, progress: Progress) -> Refres
 
 
 def _comparisons(graph: FlowGraph, wish: RefreshWish) -> Iterator[TableComparison]:
-    """The targets of the table. FatalError if rows of one cannot be found by key."""
+    """The targets of the table. Raises FatalError if rows of one cannot be found by key."""
     found = [one for one in targets(graph) if wish.table in one.sources]
     if not found:
         raise FatalError(f"{wish.table} has no target that can be read back", COPY_AGAIN)

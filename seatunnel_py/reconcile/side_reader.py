@@ -78,7 +78,7 @@ class ReadingPath:
                 yield _unreadable(element.data.num_rows)
 
     def keyed(self, splits: Iterable[Split]) -> Iterator[KeyedRows]:
-        """The rows of these splits as the sink gets them. FatalError for a row that cannot be read."""
+        """The rows of these splits as the sink gets them. Raises FatalError for a row that cannot be read."""
         for element in self._read(splits):
             if isinstance(element, Rejected):
                 raise FatalError(

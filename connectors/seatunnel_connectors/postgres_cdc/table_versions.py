@@ -88,7 +88,7 @@ class TableVersions:
         return self._alike[key]
 
     def change(self, db: Statements, version: TableVersion) -> SchemaChange:
-        """The difference, once ``fits`` is false. FatalError if the table has to stop."""
+        """The difference, once ``fits`` is false. Raises FatalError if the table has to stop."""
         table = self.tables[version.path]
         if _has_other_key(version, table.schema):
             flagged = ", ".join(one.name for one in version.relation.columns if one.identity) or "no column"
@@ -232,8 +232,8 @@ def _require_same(path: object, name: str, logged: RelationColumn, catalog: _Cat
 
 
 def _missing(path: object, name: str, number: int, catalog: _Catalog) -> str | None:
-    """The value of earlier rows in an added column; None: null, or it is dropped by now. FatalError if it cannot be
-    known (rule 3)."""
+    """The value of earlier rows in an added column; None: null, or it is dropped by now. Raises FatalError if it cannot
+    be known (rule 3)."""
     found = catalog.numbered(number)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Finds out if a path is on a network file system, which other machines may share. Only Linux shows it."""
+"""Finds out if a path is on a network file system, which other machines may share. Only Linux shows that."""
 
 from __future__ import annotations
 

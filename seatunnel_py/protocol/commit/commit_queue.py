@@ -80,7 +80,7 @@ class CommitQueue:
         return (*self.waiting, *new_commits(checkpoint, snapshots, self.contained, topology, every))
 
     def completed(self, record: CheckpointRecord) -> CommitQueue:
-        """Add the commits of a durable record (CM1). LocalProtocolError if (CM7) was violated."""
+        """Add the commits of a durable record (CM1). Raises LocalProtocolError if (CM7) was violated."""
         own = tuple(commit for commit in record.uncommitted if commit.checkpoint == record.checkpoint)
         if twice := self.contained & {piece.name for commit in own for piece in commit.pieces}:
             raise LocalProtocolError(f"checkpoint {record.checkpoint} would commit {sorted(twice)} a second time")

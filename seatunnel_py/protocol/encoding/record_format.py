@@ -67,7 +67,7 @@ class RecordRefusedError(RemoteProtocolError):
 
 def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
     """Return canonical bytes (RF3). ``plan``: the encoded plan, if known: it is the largest part of a record, and
-    rarely changes. LocalProtocolError for values that JSON cannot represent (RF5)."""
+    rarely changes. Raises LocalProtocolError for values that JSON cannot represent (RF5)."""
     with _carried(f"checkpoint {record.checkpoint}"):
         plain = {key: _text(value) for key, value in to_plain(record).items() if key != "plan"}
         plain["plan"] = _text(record.plan) if plan is None else plan
@@ -76,7 +76,7 @@ def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
 
 
 def encode_plan(plan: Plain) -> str:
-    """Encode a plan for records. LocalProtocolError for values that JSON cannot represent (RF5)."""
+    """Encode a plan for records. Raises LocalProtocolError for values that JSON cannot represent (RF5)."""
     with _carried("a plan"):
         return _text(plan)
 

@@ -90,8 +90,8 @@ def replay_differs(topology: Topology, name: str) -> bool:
 
 
 def restart_set(topology: Topology, failed: Collection[str]) -> frozenset[str]:
-    """The region of these failures: the smallest closed set that contains them (R7). LocalProtocolError for an unknown
-    vertex."""
+    """The region of these failures: the smallest closed set that contains them (R7). Raises LocalProtocolError for an
+    unknown vertex."""
     return _consequences(topology, failed)[0]
 
 

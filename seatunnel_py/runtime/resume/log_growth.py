@@ -109,7 +109,7 @@ def _going_back(
     plan_again: PlanAgain,
     without: Collection[TablePath],
 ) -> Joining:
-    """Let a table go on after a decision (rule 6). FatalError if a step or a target refuses the change."""
+    """Let a table go on after a decision (rule 6). Raises FatalError if a step or a target refuses the change."""
     whole, log = pipeline.becomes, pipeline.log
     assert whole is not None and log is not None and isinstance(log.source, LogSource), "it grows"
     found = plan_again(whole, [one.alteration], [path for path in without if path != one.path])
@@ -139,7 +139,7 @@ def with_tables(
     record: CheckpointRecord, pipeline: Pipeline, topology: Topology, known: Collection[TablePath], begun: BegunLog
 ) -> CheckpointRecord:
     """The record of a log that has ended with a savepoint, for the graph with more tables. ``known``: those that the
-    log had; ``begun``: the log with the tables. FatalError if the record does not fit that graph."""
+    log had; ``begun``: the log with the tables. Raises FatalError if the record does not fit that graph."""
     gone = record.topology.by_id.keys() - topology.by_id.keys()  # of tables that leave: their rows are committed
     found = adapted(record, topology, gone)
     if isinstance(found, RestoreRefusal):

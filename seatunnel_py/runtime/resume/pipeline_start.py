@@ -77,7 +77,7 @@ def start(
     copied: Mapping[TablePath, tuple[Split, ...]] = MappingProxyType({}),
 ) -> StartPlan:
     """Plan the start on another thread, without any change but rule 8. ``copied``: for a log, the splits by which its
-    tables were copied. FatalError if the pipeline cannot resume."""
+    tables were copied. Raises FatalError if the pipeline cannot resume."""
     found = _start(pipeline, topology, groups, job, past, copied)
     graph = _drawn(topology)
     if past.epochs and found.anew:
@@ -184,7 +184,7 @@ def _changes(before: Topology, now: Topology) -> list[str]:
 def _fitted(
     pipeline: Pipeline, record: CheckpointRecord, topology: Topology, before: PreparedPipeline
 ) -> CheckpointRecord:
-    """The record, redistributed to the current number of subtasks. FatalError if that is impossible."""
+    """The record, redistributed to the current number of subtasks. Raises FatalError if that is impossible."""
     sources = {vertex.id: vertex.source for vertex in pipeline.vertices if vertex.source is not None}
     unbounded = [name for name, source in sources.items() if not source.capabilities.bounded]
     fitted = rescaled(record, topology, before.rounds, unbounded)

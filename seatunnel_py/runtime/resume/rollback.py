@@ -101,8 +101,8 @@ _KEYED, _PLAIN = Guarantee.IDEMPOTENT.name, Guarantee.AT_LEAST_ONCE.name
 
 
 def rewind(store: CheckpointStore, which: int, pipelines: tuple[str, ...]) -> int:
-    """Make the next driver resume from this checkpoint; return the incarnation of the claim. NotRestoredError if the
-    store does not allow it."""
+    """Make the next driver resume from this checkpoint; return the incarnation of the claim. Raises NotRestoredError if
+    the store does not allow it."""
     before = store.read()
     incarnation = next_incarnation(before.owner)
     if not store.take(incarnation, before.lineage):

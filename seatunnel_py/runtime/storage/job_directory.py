@@ -229,7 +229,8 @@ class JobDirectory:
         return Path((self.read("job") or {})["job_file"])
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """Read ``job``, ``plan`` or ``receipt``; None if it does not exist. SeaTunnelError for a damaged file."""
+        """Read ``job``, ``plan`` or ``receipt``; None if it does not exist. Raises SeaTunnelError for a damaged
+        file."""
         file = self.path / f"{name}.json"
         try:
             return unsealed_json(f"{self.job_id}/{file.name}", file.read_bytes().decode(), _OLD_KEYS[name])

@@ -55,7 +55,7 @@ class OpenStorage:
 
 
 def open_storage(location: str | None, job_id: str, default: Path) -> OpenStorage:
-    """Open and test the storage of a job. SeaTunnelError if it cannot be used."""
+    """Open and test the storage of a job. Raises SeaTunnelError if it cannot be used."""
     if location is None:
         return OpenStorage(LocalStorage(default))
     return _probed(connect(location, job_id), location)

@@ -18,7 +18,7 @@ Groups = Mapping[str, Sequence[SinkNode]]
 
 
 def planned(before: Pipeline, after: Pipeline) -> dict[str, Setup]:
-    """The set-ups of the sinks that only the second pipeline has. FatalError if one refuses its table."""
+    """The set-ups of the sinks that only the second pipeline has. Raises FatalError if one refuses its table."""
     known = {node.id for node in before.sinks}
     return {node.id: sink_operations.planned(node, later=True) for node in after.sinks if node.id not in known}
 
@@ -32,8 +32,8 @@ def prepared(
     before: PreparedPipeline, groups: Groups, joined: JoinedTables, log: str, job: JobIdentity, newest: int
 ) -> PreparedPipeline:
     """Set the new sinks up, add the tables to the splits of the vertex ``log``, and forget the sinks of tables that
-    have left. ``newest``: the checkpoint that the pipeline goes on from. CannotResumeError if a target has rows of
-    another run of the job."""
+    have left. ``newest``: the checkpoint that the pipeline goes on from. Raises CannotResumeError if a target has rows
+    of another run of the job."""
     names = {node.id for group in groups.values() for node in group}
     setups = {node: setup for node, setup in before.setups.items() if node in names} | dict(joined.setups)
     for name in waiting(groups, joined):

@@ -49,7 +49,7 @@ def prepare(
     first: bool = False,
     copied: Copied = MappingProxyType({}),
 ) -> PreparedPipeline:
-    """Plan every sink of the pipeline and find the splits, without changing data. CannotResumeError if a
+    """Plan every sink of the pipeline and find the splits, without changing data. Raises CannotResumeError if a
     target has the job under another lineage (its store was lost, or there are two), or a later
     checkpoint than ``newest``, the last one in the store. ``first``: no driver of the job has written to these
     targets yet, so their rows are of other runs. ``copied``: for a log, the splits that its tables were copied by."""
@@ -99,8 +99,8 @@ def begin(node: SinkNode, setups: Mapping[str, Setup], job: JobIdentity, newest:
 
 
 def planned(node: SinkNode, *, later: bool) -> Setup:
-    """The set-up of a sink whose target has rows of other runs only. FatalError if the sink refuses these. ``later``:
-    the job has run before."""
+    """The set-up of a sink whose target has rows of other runs only. Raises FatalError if the sink refuses these.
+    ``later``: the job has run before."""
     return _whole(node, _checked(node, plugin_calls.setup_of(node.step, node.sink), later=later))
 
 
@@ -190,7 +190,8 @@ def resume(
     changed: AlteredLog | None = None,
 ) -> PreparedPipeline:
     """Register this driver in every target first, so that writers of older ones are refused (I34); then alter targets
-    for new schemas, and open the sources again. CannotResumeError if a target has a later checkpoint than the store."""
+    for new schemas, and open the sources again. Raises CannotResumeError if a target has a later checkpoint than the
+    store."""
     newest = record.checkpoint
     for group in groups:
         node = group[0]

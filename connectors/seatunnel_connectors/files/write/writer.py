@@ -69,7 +69,8 @@ def unit_directory(plan: WritePlan, context: WriteContext) -> str:
 def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
     """Rows to write: of every kind, as in SeaTunnel. Rows before an update are written only if they are not
     merged. Formats with kinds get the kind as the last column, and merge the two rows of a change into one message;
-    rows that were buffered already have that column. FatalError if cells are absent: a file has no row to keep them."""
+    rows that were buffered already have that column. Raises FatalError if cells are absent: a file has no row to keep
+    them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -27,7 +27,7 @@ _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.D
 def alter(
     dialect: TargetDialect, request: SinkRequest, session: StatementSession, change: SchemaChange, load: StatementLoad
 ) -> TargetTable:
-    """Alter the target, and return its new state. FatalError if it cannot follow."""
+    """Alter the target, and return its new state. Raises FatalError if it cannot follow."""
     if load.how == SHADOW:
         raise FatalError(f"{load.shown} is filled beside its place until the job ends", REMEDY)
     target = dialect.look(session, load.database, load.table)
@@ -41,7 +41,7 @@ def alter(
 
 
 def truncate(dialect: TargetDialect, request: SinkRequest, load: StatementLoad, context: CommitContext) -> None:
-    """Remove all rows of the target. FatalError if a newer driver has the job (rule 4)."""
+    """Remove all rows of the target. Raises FatalError if a newer driver has the job (rule 4)."""
     if load.how == SHADOW:
         raise FatalError(f"{load.shown} is filled beside its place until the job ends", "wait for the end of its copy")
     relation, upstream = dialect.quote(*filter(None, (load.database, load.table))), str(request.table.path)

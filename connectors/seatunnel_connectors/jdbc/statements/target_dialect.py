@@ -204,7 +204,7 @@ class TargetDialect(ABC):
     """Kinds of columns that its statements can compare (``version_column``); empty: row versions are not supported."""
 
     def retyped(self, name: str, kind: str, *, nullable: bool) -> str:
-        """The action of an ALTER TABLE that gives a column another type. FatalError if the database has none."""
+        """The action of an ALTER TABLE that gives a column another type. Raises FatalError if the database has none."""
         raise FatalError(
             f"this database cannot change column {name!r} to {kind}",
             "make the table again, and copy it with another job",

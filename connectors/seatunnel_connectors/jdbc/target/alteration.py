@@ -42,8 +42,8 @@ class Alteration:
 
 
 def alteration_of(change: SchemaChange, name: Callable[[str], str], there: Mapping[str, TargetColumn]) -> Alteration:
-    """The actions that the target lacks. ``name``: the target's name of an upstream column. FatalError if it cannot
-    follow."""
+    """The actions that the target lacks. ``name``: the target's name of an upstream column. Raises FatalError if it
+    cannot follow."""
     renamed = _renamed(change, name, there)
     kept = {new: old for old, new in change.renamed.items()}
     kept |= {one: one for one in change.after.names if one not in kept and change.before.column(one) is not None}

@@ -65,7 +65,7 @@ class LoadDecision:
 
 def decide_load(request: SinkRequest, target: TargetState, place: Hashable, shown: str) -> LoadDecision:
     """Decide the start effects. ``place``: key of the target, equal for its sinks; ``shown``: its name for messages.
-    FatalError if the save modes refuse the target."""
+    Raises FatalError if the save modes refuse the target."""
     options, table = request.options, request.table
     if request.continues and not target.exists:
         raise FatalError(

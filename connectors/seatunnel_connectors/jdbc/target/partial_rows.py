@@ -77,8 +77,8 @@ class RowBlock:
 
 
 def absent_cells(batch: Batch, needed: Sequence[int], shown: str) -> pa.RecordBatch | None:
-    """The marks of a batch; None: every cell is present. FatalError if a cell of a ``needed`` column is absent: the key
-    finds the row, and the version decides whether it applies. Rows before an update are not applied."""
+    """The marks of a batch; None: every cell is present. Raises FatalError if a cell of a ``needed`` column is absent:
+    the key finds the row, and the version decides whether it applies. Rows before an update are not applied."""
     absent = batch.absent
     if absent is None or not batch.lacks_cells:
         return None

@@ -63,7 +63,7 @@ def target_name(column: str, case: FieldCase) -> str:
 
 
 def target_path(options: JdbcSinkOptions, table: TableSchema, *, schema_first: bool = False) -> TablePath:
-    """The configured name of the target, with schema, prefix and suffix. ValueError with the fault of the option
+    """The configured name of the target, with schema, prefix and suffix. Raises ValueError with the fault of the option
     ``table``; without it the source table's name is used, as one name."""
     text = (options.table or "").strip()
     try:
@@ -102,7 +102,7 @@ def estimated_rows(table: TableSchema) -> int | None:
 
 
 def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool, first: bool = True) -> TargetPlan:
-    """Apply the two save modes to an existing target. FatalError if they forbid it. If this run has already
+    """Apply the two save modes to an existing target. Raises FatalError if they forbid it. If this run has already
     prepared the target (not ``first``), it is not emptied a second time."""
     if not first:
         return TargetPlan(create=not exists)

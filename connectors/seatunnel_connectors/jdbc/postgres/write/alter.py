@@ -30,7 +30,7 @@ LIMITS = {"lock_timeout": LOCK_SECONDS, "idle_in_transaction_session_timeout": S
 
 
 def alter(db: Statements, request: SinkRequest, change: SchemaChange, setup: Setup) -> Setup:
-    """Alter the target; the set-up of later units. FatalError if the target cannot follow."""
+    """Alter the target; the set-up of later units. Raises FatalError if the target cannot follow."""
     load = load_of(setup.data)
     if load.how == SHADOW:
         raise FatalError(f"{load.shown} is filled beside its place until the job ends", REMEDY)
@@ -47,7 +47,7 @@ def alter(db: Statements, request: SinkRequest, change: SchemaChange, setup: Set
 
 
 def truncate(db: Statements, setup: Setup, books: PostgresLedger, context: CommitContext) -> None:
-    """Remove all rows of the target. FatalError if it has none to remove yet, or a newer driver has the job."""
+    """Remove all rows of the target. Raises FatalError if it has none to remove yet, or a newer driver has the job."""
     load = load_of(setup.data)
     if load.how == SHADOW:
         raise FatalError(f"{load.shown} is filled beside its place until the job ends", "wait for the end of its copy")
