@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
@@ -23,6 +24,7 @@ SUBSTRING_CHARACTERS_MIN = 10
 """A shorter secret is masked only as a whole word: with the password ``postgres`` the name of the driver stays
 readable."""
 
+CHARACTERS_REMEMBERED = 200
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 _SECRET_NAME = re.compile(
     r"password|passwd|passphrase|secret|credential|authorization|jaas|token$"
@@ -44,6 +46,7 @@ class _KeptSecrets:
 
     def __init__(self) -> None:
         self._texts: frozenset[str] = frozenset()
+        self.count = 0
         self._pattern: re.Pattern[str] | None = None
 
     def add(self, texts: Iterable[str]) -> None:
@@ -53,6 +56,7 @@ class _KeptSecrets:
             self._texts |= more
             # Longest first: one secret may be a prefix of another.
             self._pattern = re.compile("|".join(map(pattern_of, sorted(self._texts, key=len, reverse=True))))
+            self.count = len(self._texts)  # after the pattern: an answer of the one before is not found under it
 
     def masked(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern else text
@@ -105,10 +109,21 @@ def secrets_in(address: str) -> frozenset[str]:
 
 def redacted_text(text: str) -> str:
     """Mask the known secrets in a foreign text, and the user-info and the secret parameters of its URLs."""
+    return _remembered(text, _kept.count) if len(text) <= CHARACTERS_REMEMBERED else _redacted(text)
+
+
+def _redacted(text: str) -> str:
     text = masked_text(text)
     if "://" not in text and "=" not in text:
         return text  # nearly every log line: neither pattern can match
     return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str, secrets: int) -> str:
+    """Events name the same tables, steps and states again and again. ``secrets``: how many are known, because an answer
+    holds for these only."""
+    return _redacted(text)
 
 
 def redacted_plain(value: Any) -> Any:

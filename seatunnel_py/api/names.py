@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 _PART = re.compile(r'(?:[^."`]+|"(?:[^"]|"")*"|`(?:[^`]|``)*`)+')
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`')
@@ -27,6 +28,7 @@ def written(name: str) -> str:
     return name if bare else '"' + name.replace('"', '""') + '"'
 
 
+@lru_cache(maxsize=4096)  # of each table many times, for events and plans
 def dotted(*names: str) -> str:
     """Join the names that are not empty to a dotted path."""
     return ".".join(written(name) for name in names if name)
