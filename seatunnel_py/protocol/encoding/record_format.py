@@ -36,7 +36,10 @@ MIGRATIONS: Mapping[int, Migration] = {}
 
 _LEAVES = frozenset({type(None), bool, int, float, str})
 
-_CANONICAL = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+_CANONICAL = json.JSONEncoder(
+    allow_nan=False, sort_keys=True, separators=(",", ":"), ensure_ascii=True, check_circular=False, default=dict
+)
+"""``default`` gets mappings of other types. A cycle fails in the check before."""
 T = TypeVar("T")
 
 
@@ -69,9 +72,11 @@ def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
     """Return canonical bytes (RF3). ``plan``: the encoded plan, if known: it is the largest part of a record, and
     rarely changes. Raises LocalProtocolError for values that JSON cannot represent (RF5)."""
     with _carried(f"checkpoint {record.checkpoint}"):
-        plain = {key: _text(value) for key, value in to_plain(record).items() if key != "plan"}
-        plain["plan"] = _text(record.plan) if plan is None else plan
-        body = ("{" + ",".join(f'"{key}":{plain[key]}' for key in sorted(plain)) + "}").encode("ascii")
+        plain = to_plain(record)
+        first = _text({key: value for key, value in plain.items() if key < "plan"})
+        last = _text({key: value for key, value in plain.items() if key > "plan"})
+        plan = _text(record.plan) if plan is None else plan
+        body = f'{first[:-1]},"plan":{plan},{last[1:]}'.encode("ascii")
     return b"%s\n%s" % (_head(record.version, body), body)
 
 
@@ -82,7 +87,8 @@ def encode_plan(plan: Plain) -> str:
 
 
 def _text(value: Plain) -> str:
-    return _CANONICAL.encode(_checked(value))
+    _require_plain(value)
+    return _CANONICAL.encode(value)
 
 
 @contextmanager
@@ -132,18 +138,22 @@ def _migrated(
     return data
 
 
-def _checked(value: Plain) -> Plain:
-    """Refuse keys that are not text, which ``json`` would silently convert (RF5). Most of a checkpoint's time is spent
-    here with hundreds of tables, so simple values cost no call."""
-    if isinstance(value, (dict, Mapping)):  # dict first, because its check is faster
-        if strange := [key for key in value if not isinstance(key, str)]:
-            raise ValueError(f"{strange[0]!r} is a key, but not text")
-        return {key: one if type(one) in _LEAVES else _checked(one) for key, one in value.items()}
+def _require_plain(value: Plain) -> None:
+    """Refuse keys that are not text, which ``json`` would silently convert, and what is not plain data (RF5). Most of
+    a checkpoint's time is spent here with hundreds of tables, so leaves cost no call, and the cheap checks are first.
+    """
     if isinstance(value, (list, tuple)):
-        return [one if type(one) in _LEAVES else _checked(one) for one in value]
-    if value is not None and not isinstance(value, (bool, int, float, str)):
+        for one in value:
+            if type(one) not in _LEAVES:
+                _require_plain(one)
+    elif isinstance(value, (dict, Mapping)):  # dict first, because its check is faster
+        for key, one in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"{key!r} is a key, but not text")
+            if type(one) not in _LEAVES:
+                _require_plain(one)
+    elif value is not None and not isinstance(value, (bool, int, float, str)):
         raise ValueError(f"{type(value).__name__} is not plain data")
-    return value
 
 
 # ---------------------------------------------------------------- plain data

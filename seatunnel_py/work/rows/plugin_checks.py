@@ -163,14 +163,20 @@ def piece_given(who: str, piece: object) -> Piece:
 _SCALARS = frozenset({type(None), bool, int, float, str})
 
 
-def _plain_item(item: tuple[object, object]) -> bool:
-    return type(item[0]) is str and type(item[1]) in _SCALARS
+def _is_plain(value: Any) -> bool:
+    """Whether a value is plain data without a subclass: nearly every one is, and needs no description."""
+    kind = type(value)
+    if kind is dict:
+        return all(type(key) is str and (type(one) in _SCALARS or _is_plain(one)) for key, one in value.items())
+    if kind is list or kind is tuple:
+        return all(type(one) in _SCALARS or _is_plain(one) for one in value)
+    return kind in _SCALARS
 
 
 def not_plain(value: object, place: str = "") -> str | None:
     """Describe the part that is not plain data. A checkpoint holds JSON, which would refuse any other object, or change
     it."""
-    if type(value) in _SCALARS or (type(value) is dict and all(map(_plain_item, value.items()))):
+    if _is_plain(value):
         return None
     match value:
         case bool() | int() | float() | str():
