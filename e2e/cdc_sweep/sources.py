@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
 import pymysql
-from psycopg.rows import dict_row
 from pymysql.constants import ER
 
 from e2e.cdc import test_mariadb_cdc, test_postgres_cdc
@@ -20,7 +21,21 @@ from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 FOLLOWS = ", schema-changes.enabled = true, snapshot.split.size = 100"
-Rows = list[dict[str, Any]]
+COUNT = "SELECT count(*) FROM {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a table in the order of its key. Tuples: a table has a million rows after a large transaction."""
+
+    names: tuple[str, ...]
+    values: Sequence[tuple[Any, ...]]
+
+    def of(self, names: tuple[str, ...]) -> Sequence[tuple[Any, ...]]:
+        """The values in this order of the columns, which are the same ones."""
+        if names == self.names:
+            return self.values
+        return list(map(itemgetter(*map(self.names.index, names)), self.values))
 
 
 class Source(Protocol):
@@ -39,6 +54,8 @@ class Source(Protocol):
         ...
 
     def run(self, statement: str) -> None: ...
+
+    def count(self, table: str) -> int: ...
 
     def rows(self, table: str) -> Rows: ...
 
@@ -63,6 +80,12 @@ _STEPS = f"SELECT sign, id, source, seq, note FROM {NOTED} WHERE name = '{{table
 _LAST = f"SELECT max(at) FROM {NOTED}"
 
 
+def all_rows(db: psycopg.Connection, table: str) -> Rows:
+    """The rows of a table of PostgreSQL."""
+    found = db.execute(f"SELECT * FROM {table} ORDER BY 1".encode())
+    return Rows(tuple(one.name for one in found.description or ()), found.fetchall())
+
+
 class PostgresSource:
     """Three tables of PostgreSQL."""
 
@@ -84,9 +107,13 @@ class PostgresSource:
     def run(self, statement: str) -> None:
         self.followed.execute(self.followed.pair.source, statement)
 
+    def count(self, table: str) -> int:
+        with self.connect() as db:
+            return int(db.execute(COUNT.format(table).encode()).fetchall()[0][0])
+
     def rows(self, table: str) -> Rows:
-        with self.connect() as db, db.cursor(row_factory=dict_row) as cursor:
-            return cursor.execute(f"SELECT * FROM {table} ORDER BY 1".encode()).fetchall()
+        with self.connect() as db:
+            return all_rows(db, table)
 
     def note_history(self) -> None:
         self._whole = self.tables
@@ -140,11 +167,12 @@ class MariadbSource:
     def run(self, statement: str) -> None:
         self.followed.run_there(statement)
 
+    def count(self, table: str) -> int:
+        return int(self.followed.run_there(COUNT.format(table))[0][0])
+
     def rows(self, table: str) -> Rows:
-        names = [row[0] for row in self.followed.run_there(f"SHOW COLUMNS FROM {table}")]
-        return [
-            dict(zip(names, row, strict=True)) for row in self.followed.run_there(f"SELECT * FROM {table} ORDER BY 1")
-        ]
+        names = tuple(row[0] for row in self.followed.run_there(f"SHOW COLUMNS FROM {table}"))
+        return Rows(names, self.followed.run_there(f"SELECT * FROM {table} ORDER BY 1"))
 
     def note_history(self) -> None:
         self.followed.run_there(*mariadb_notes(self.tables))

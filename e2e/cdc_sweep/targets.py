@@ -12,10 +12,9 @@ import psycopg
 import pymysql
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
-from psycopg.rows import dict_row
 
 from e2e.cdc_sweep.history import difference, told
-from e2e.cdc_sweep.sources import Rows, Source
+from e2e.cdc_sweep.sources import COUNT, Rows, Source, all_rows
 from tests.connectors.kafka.sink_support import records
 from tests.connectors.kafka.topics import CALL_SECONDS, admin_of
 from tests.servers.kafka import KafkaServer
@@ -23,6 +22,7 @@ from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 ROWS_SHOWN_MAX = 3
+NOT_THERE = "it is not there"
 NOT_CLOSED = "SELECT pid || ' ' || backend_type || ' ' || left(query, 80) FROM pg_stat_activity"
 
 
@@ -46,15 +46,25 @@ class Target(Protocol):
     def left_behind(self, tables: Sequence[str]) -> list[str]: ...
 
 
-def _different(wanted: Rows, found: Rows | None) -> str:
-    if found is None:
-        return "it is not there"
-    if wanted == found:
+def _different(wanted: Rows, found: Rows) -> str:
+    if wanted.names == found.names and wanted.values == found.values:
         return ""
-    shown = [set(map(str, rows)) for rows in (wanted, found)]
+    if odd := set(wanted.names) ^ set(found.names):
+        return f"the columns {sorted(odd)} are on one side only"
+    sides = wanted.values, found.of(wanted.names)
+    if sides[0] == sides[1]:
+        return ""
+    shown = [set(map(str, rows)) for rows in sides]
     missing, surplus = shown[0] - shown[1], shown[1] - shown[0]
     first = [one[:200] for one in (*sorted(missing)[:ROWS_SHOWN_MAX], *sorted(surplus)[:ROWS_SHOWN_MAX])]
     return f"{len(missing)} missing, {len(surplus)} surplus: {first}"
+
+
+def _counted(source: Source, table: str, there: int) -> str:
+    """The difference of the counts. They are compared first, because a target is looked at again and again until it has
+    all rows."""
+    wanted = source.count(table)
+    return "" if wanted == there else f"{there} rows of {wanted}"
 
 
 class PostgresTables:
@@ -71,10 +81,11 @@ class PostgresTables:
         return psycopg.connect(self._at.dsn_of(self._database), autocommit=True)
 
     def difference(self, source: Source, table: str) -> str:
-        with self.connect() as db, db.cursor(row_factory=dict_row) as cursor:
-            there = db.execute("SELECT to_regclass(%s)", [f"public.{table}"]).fetchone() != (None,)
-            found = cursor.execute(f"SELECT * FROM {table} ORDER BY 1".encode()).fetchall() if there else None
-        return _different(source.rows(table), found)
+        with self.connect() as db:
+            if db.execute("SELECT to_regclass(%s)", [f"public.{table}"]).fetchone() == (None,):
+                return NOT_THERE
+            count = int(db.execute(COUNT.format(table).encode()).fetchall()[0][0])
+            return _counted(source, table, count) or _different(source.rows(table), all_rows(db, table))
 
     def rows_written(self, table: str) -> int | None:
         return None
@@ -113,26 +124,27 @@ class MariadbTables:
 
     def _ask(self, query: str, database: str = "") -> Rows:
         about = self._at.connection(database or self._database)
-        with (
-            closing(pymysql.connect(**about, autocommit=True, cursorclass=pymysql.cursors.DictCursor)) as db,
-            db.cursor() as cursor,
-        ):
+        with closing(pymysql.connect(**about, autocommit=True)) as db, db.cursor() as cursor:
             cursor.execute(query)
-            return list(cursor.fetchall())
+            names = tuple(one[0] for one in cursor.description or ())
+            return Rows(names, list(cursor.fetchall()))
 
     def difference(self, source: Source, table: str) -> str:
-        there = self._ask(f"SHOW TABLES LIKE '{table}'")
-        return _different(source.rows(table), self._ask(f"SELECT * FROM `{table}` ORDER BY 1") if there else None)
+        if not self._ask(f"SHOW TABLES LIKE '{table}'").values:
+            return NOT_THERE
+        ((count,),) = self._ask(COUNT.format(table)).values
+        found = _counted(source, table, count)
+        return found or _different(source.rows(table), self._ask(f"SELECT * FROM `{table}` ORDER BY 1"))
 
     def rows_written(self, table: str) -> int | None:
         return None
 
     def left_behind(self, tables: Sequence[str]) -> list[str]:
-        names = [str(one) for row in self._ask("SHOW TABLES") for one in row.values()]
+        names = [str(one) for (one,) in self._ask("SHOW TABLES").values]
         found = [f"table {one}" for one in names if one not in tables and not one.startswith("seatunnel")]
-        found += [f"prepared transaction {row['data']}" for row in self._ask("XA RECOVER")]
-        open_query = "SELECT trx_mysql_thread_id AS one FROM information_schema.innodb_trx"
-        return found + [f"open transaction {row['one']}" for row in self._ask(open_query)]
+        found += [f"prepared transaction {data}" for *_, data in self._ask("XA RECOVER").values]
+        open_query = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx"
+        return found + [f"open transaction {thread}" for (thread,) in self._ask(open_query).values]
 
 
 class ChangeLog(ABC):
@@ -141,6 +153,7 @@ class ChangeLog(ABC):
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
+        self._compared: dict[str, tuple[tuple[int, int], str]] = {}
         self._count: dict[str, int] = {}
         self.since: int | None = None
 
@@ -156,14 +169,22 @@ class ChangeLog(ABC):
         self._seen[table] = size
         if before != size:  # it takes long to read all
             return f"it grows: {size}"
+        state = size, source.last_noted()
+        known = self._compared.get(table)
+        if known is None or known[0] != state:
+            known = self._compared[table] = state, self._difference(source, table)
+        return known[1]
+
+    def _difference(self, source: Source, table: str) -> str:
         found = told(self.messages(table))
         self._count[table] = found.messages
         rows = source.rows(table)
-        if len(rows) != len(found.rows):
-            return f"{len(found.rows)} rows of {len(rows)}"
-        for row in rows:
-            last = found.rows.get(row["id"])
-            if last is None or any(row[name] != value for name, value in last.items()):
+        if len(rows.values) != len(found.rows):
+            return f"{len(found.rows)} rows of {len(rows.values)}"
+        at = {name: number for number, name in enumerate(rows.names)}
+        for row in rows.values:
+            last = found.rows.get(row[at["id"]])
+            if last is None or any(row[at[name]] != value for name, value in last.items()):
                 return f"{str(row)[:200]} arrived as {str(last)[:200]}"
         late = {} if self.since is None else source.history(table, self.since)
         counts = {key: len(steps) for key, steps in late.items()}
