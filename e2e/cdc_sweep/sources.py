@@ -168,7 +168,7 @@ class MariadbSource:
         self.followed.run_there(statement)
 
     def count(self, table: str) -> int:
-        return int(self.followed.run_there(COUNT.format(table))[0][0])
+        return int(self.followed.run_there(COUNT.format(f"`{table}`"))[0][0])
 
     def rows(self, table: str) -> Rows:
         names = tuple(row[0] for row in self.followed.run_there(f"SHOW COLUMNS FROM {table}"))

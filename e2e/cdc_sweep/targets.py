@@ -132,7 +132,7 @@ class MariadbTables:
     def difference(self, source: Source, table: str) -> str:
         if not self._ask(f"SHOW TABLES LIKE '{table}'").values:
             return NOT_THERE
-        ((count,),) = self._ask(COUNT.format(table)).values
+        ((count,),) = self._ask(COUNT.format(f"`{table}`")).values
         found = _counted(source, table, count)
         return found or _different(source.rows(table), self._ask(f"SELECT * FROM `{table}` ORDER BY 1"))
 
