@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
@@ -46,8 +46,7 @@ class _KeptSecrets:
 
     def __init__(self) -> None:
         self._texts: frozenset[str] = frozenset()
-        self.count = 0
-        self._pattern: re.Pattern[str] | None = None
+        self._use(None)
 
     def add(self, texts: Iterable[str]) -> None:
         known = (text for text in texts if len(text) >= CHARACTERS_MIN)
@@ -55,11 +54,25 @@ class _KeptSecrets:
         if more:
             self._texts |= more
             # Longest first: one secret may be a prefix of another.
-            self._pattern = re.compile("|".join(map(pattern_of, sorted(self._texts, key=len, reverse=True))))
-            self.count = len(self._texts)  # after the pattern: an answer of the one before is not found under it
+            self._use(re.compile("|".join(map(pattern_of, sorted(self._texts, key=len, reverse=True)))))
 
-    def masked(self, text: str) -> str:
-        return self._pattern.sub(MASK, text) if self._pattern else text
+    def _use(self, pattern: re.Pattern[str] | None) -> None:
+        """Search with this pattern. Events name the same tables, steps and states again and again, so short answers are
+        remembered, with the pattern that gave them: one that was given before a secret was known is not found after."""
+        self.masked = partial(_masked, pattern)
+        self.redacted = partial(_redacted, pattern)
+        self.redacted_short = lru_cache(maxsize=4096)(self.redacted)
+
+
+def _masked(pattern: re.Pattern[str] | None, text: str) -> str:
+    return pattern.sub(MASK, text) if pattern else text
+
+
+def _redacted(pattern: re.Pattern[str] | None, text: str) -> str:
+    text = _masked(pattern, text)
+    if "://" not in text and "=" not in text:
+        return text  # nearly every log line: neither pattern can match
+    return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
 
 
 def spellings(secret: str) -> set[str]:
@@ -109,21 +122,7 @@ def secrets_in(address: str) -> frozenset[str]:
 
 def redacted_text(text: str) -> str:
     """Mask the known secrets in a foreign text, and the user-info and the secret parameters of its URLs."""
-    return _remembered(text, _kept.count) if len(text) <= CHARACTERS_REMEMBERED else _redacted(text)
-
-
-def _redacted(text: str) -> str:
-    text = masked_text(text)
-    if "://" not in text and "=" not in text:
-        return text  # nearly every log line: neither pattern can match
-    return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
-
-
-@lru_cache(maxsize=4096)
-def _remembered(text: str, secrets: int) -> str:
-    """Events name the same tables, steps and states again and again. ``secrets``: how many are known, because an answer
-    holds for these only."""
-    return _redacted(text)
+    return _kept.redacted_short(text) if len(text) <= CHARACTERS_REMEMBERED else _kept.redacted(text)
 
 
 def redacted_plain(value: Any) -> Any:

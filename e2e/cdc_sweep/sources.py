@@ -80,6 +80,11 @@ _STEPS = f"SELECT sign, id, source, seq, note FROM {NOTED} WHERE name = '{{table
 _LAST = f"SELECT max(at) FROM {NOTED}"
 
 
+def count_rows(db: psycopg.Connection, table: str) -> int:
+    """How many rows a table of PostgreSQL has."""
+    return int(db.execute(COUNT.format(table).encode()).fetchall()[0][0])
+
+
 def all_rows(db: psycopg.Connection, table: str) -> Rows:
     """The rows of a table of PostgreSQL."""
     found = db.execute(f"SELECT * FROM {table} ORDER BY 1".encode())
@@ -109,7 +114,7 @@ class PostgresSource:
 
     def count(self, table: str) -> int:
         with self.connect() as db:
-            return int(db.execute(COUNT.format(table).encode()).fetchall()[0][0])
+            return count_rows(db, table)
 
     def rows(self, table: str) -> Rows:
         with self.connect() as db:

@@ -195,7 +195,7 @@ class JobRunner:
 
     def _begin_pipeline(self, machine: PipelineMachine) -> None:
         """Route units of its vertices to this machine, which may replace an earlier one, and begin it."""
-        copied = self.logs.copied(machine.pipeline, self.pipelines.values())
+        copied = self.logs.copied(machine.pipeline, self.pipelines)
         joins = self.logs.joining(machine.pipeline, copied)
         if machine.pipeline.after and machine.pipeline.log is not None and machine.context.past.begins_anew:
             machine = self._following(machine, copied)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from seatunnel_py.api.log_source import FollowedTable
@@ -57,19 +57,15 @@ class LogPipelines:
     @staticmethod
     def awaited(pipeline: Pipeline, machines: Mapping[str, PipelineMachine], closed: Collection[str]) -> frozenset[str]:
         """The keys of copies that a log without their tables waits for."""
-        if not pipeline.after:
-            return frozenset()
         lacks = set(() if pipeline.becomes is None else pipeline.becomes.tables).difference(pipeline.tables)
-        copies = ((key, one) for key, one in machines.items() if one.id in pipeline.after and key not in closed)
+        copies = ((key, one) for key, one in _copies(pipeline, machines) if key not in closed)
         return frozenset(key for key, one in copies if not lacks.isdisjoint(one.pipeline.tables))
 
     @staticmethod
     def held_up(log: PipelineMachine, machines: Mapping[str, PipelineMachine]) -> list[PipelineMachine]:
         """The copies that cannot begin in this run: the log has ended, and their tables have not left it."""
-        if not log.pipeline.after:  # each pipeline that ends asks; to look through all would be quadratic
-            return []
         again, phase = log_tables.copied_again(log.pipeline), PipelinePhase.WAITING
-        copies = (one for one in machines.values() if one.id in log.pipeline.after and one.state.phase is phase)
+        copies = (one for _, one in _copies(log.pipeline, machines) if one.state.phase is phase)
         return [one for one in copies if not again.isdisjoint(one.pipeline.tables)]
 
     def resets_done(
@@ -78,7 +74,7 @@ class LogPipelines:
         """The journal lines before tables join their log again that were to be copied again: these resets are over."""
         found = self._altered.get(machine.key)
         joined = () if found is None or found.joined is None else found.joined.tables
-        copies = ((key, one) for key, one in machines.items() if key in resets and one.id in machine.pipeline.after)
+        copies = ((key, one) for key, one in _copies(machine.pipeline, machines) if key in resets)
         return [reset_line(key, begins=False) for key, one in copies if set(joined).intersection(one.pipeline.tables)]
 
     @staticmethod
@@ -96,14 +92,21 @@ class LogPipelines:
         )
 
     @staticmethod
-    def copied(pipeline: Pipeline, machines: Iterable[PipelineMachine]) -> dict[TablePath, tuple[Split, ...]]:
+    def copied(pipeline: Pipeline, machines: Mapping[str, PipelineMachine]) -> dict[TablePath, tuple[Split, ...]]:
         """The splits by which the tables of a log were copied, of those whose copies are done."""
         if pipeline.log is None:
             return {}
         return {
             vertex.source.table.schema.path: one.state.prepared.splits[vertex.id]
-            for one in machines
-            if one.id in pipeline.after and one.shown_state is TableState.DONE
+            for _, one in _copies(pipeline, machines)
+            if one.shown_state is TableState.DONE
             for vertex in one.pipeline.vertices
             if vertex.source is not None
         }
+
+
+def _copies(pipeline: Pipeline, machines: Mapping[str, PipelineMachine]) -> Iterator[tuple[str, PipelineMachine]]:
+    """The machines, by key, of the pipelines that end before this one begins. Each pipeline that ends asks for them,
+    and most follow no other: to look through all machines would be work that grows with the square of the tables."""
+    if after := frozenset(pipeline.after):
+        yield from ((key, one) for key, one in machines.items() if one.id in after)

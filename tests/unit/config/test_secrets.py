@@ -130,6 +130,16 @@ def test_a_secret_that_begins_another_hides_nothing_of_it_from_the_mask() -> Non
     assert redacted_text("battery-staple-horse and battery-staple") == "****** and ******"
 
 
+def test_a_text_that_was_shown_before_is_masked_once_its_word_is_a_secret() -> None:
+    """Answers are remembered, but not beyond the secrets that were known."""
+    text = "the word is battery-staple"
+    assert redacted_text(text) == text
+
+    keep_secret(["battery-staple"])
+
+    assert redacted_text(text) == "the word is ******"
+
+
 AWKWARD = """it's-é"tight/ on"""
 
 
