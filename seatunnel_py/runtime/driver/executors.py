@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from seatunnel_py.runtime.targets.call_failure import as_failure
@@ -18,14 +19,45 @@ Awaited = TypeVar("Awaited")
 SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
 
 
+class _Threads:
+    """Threads that run tasks in their order. ``ThreadPoolExecutor`` takes 45 microseconds more of the loop for each
+    task, whose future nothing reads: 60 ms of a job of 200 tables."""
+
+    def __init__(self, count: int, name: str) -> None:
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._count = count
+        self._name = name
+        self._started: list[threading.Thread] = []
+
+    def submit(self, task: Callable[[], None]) -> None:
+        """Run a task that raises nothing, soon."""
+        self._tasks.put(task)
+        if len(self._started) < self._count:
+            thread = threading.Thread(target=self._run, name=f"{self._name}_{len(self._started)}")
+            self._started.append(thread)
+            thread.start()
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+            del task  # what it refers to would live until the next one
+
+    def close(self) -> None:
+        """Wait until all tasks are done."""
+        for _ in self._started:
+            self._tasks.put(None)
+        for thread in self._started:
+            thread.join()
+
+
 class Executors:
     """Runs the blocking tasks of one loop."""
 
     def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
         self._post = post
-        self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._engine = ThreadPoolExecutor(1, thread_name_prefix="engine")
+        self._side = _Threads(SIDE_THREADS, "side")
+        self._writer = _Threads(1, "store")
+        self._engine = _Threads(1, "engine")
 
     def await_(self, task: Callable[[], Awaited], turn: Callable[[], None]) -> Awaited:
         """Run a task on its own thread, and take turns of the loop until it has a result."""
@@ -86,7 +118,7 @@ class Executors:
     def close(self) -> None:
         """Wait for all tasks."""
         for threads in (self._side, self._writer, self._engine):
-            threads.shutdown(wait=True)
+            threads.close()
 
 
 def _raise(error: BaseException) -> None:
