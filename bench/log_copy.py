@@ -1,9 +1,11 @@
 """The copy of a table that is followed afterwards, while others change it, against the same copy while nothing changes.
 
-python -m bench.log_copy [--rows 3000000] [--pairs 5] [--rate 2000]
+python -m bench.log_copy [--rows 3000000] [--pairs 5] [--rate 2000] [--limit]
 
 It begins with the first unit of the copy and ends when the copy is committed. The changes are single updates, each a
 transaction, made by one session of the server itself. Afterwards the log is followed until the target has them all.
+``--limit`` also measures the bare pipes of ``bench.pipes`` beside the same changes: the session that makes these takes
+processor time from any copy.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from pathlib import Path
 
 from bench import ours, pairs, pg
 from bench.log_to_table import events_of, moment_of
+from bench.pipes import measure_pipes
 from tests.servers.postgres import DATABASE, PostgresServer
 from tests.servers.process_tree import kill_tree
 
 BAR = 0.85
 SECONDS_MAX = 300.0
+PIPES, PIPES_CHANGED = "pipes alone", "pipes while rows change"
 TABLE, COPY = f"{pg.SOURCE}.{pg.BIG_TABLE}", f"{pg.TARGET}.{pg.BIG_TABLE}"
 JOB = f"""env {{{{ job.mode = STREAMING, checkpoint.interval = 1000, parallelism = 2 }}}}
 source {{{{ Postgres-CDC {{{{ url = "{{url}}", user = "{{user}}", table-names = ["{DATABASE}.{TABLE}"] }}}} }}}}
@@ -93,6 +97,14 @@ def copied(server: PostgresServer, place: Path, rate: int, rows: int) -> float:
     return seconds
 
 
+def piped(server: PostgresServer, rate: int, rows: int) -> float:
+    """Seconds of the same copy by bare pipes, which nothing follows."""
+    if not rate:
+        return measure_pipes(server, rows, keyed=False)
+    with changes(server, rate, rows):
+        return measure_pipes(server, rows, keyed=False)
+
+
 def copy_seconds(home: Path) -> float:
     """Wait for the end of the copy; from its first unit to its commit."""
     until = time.monotonic() + SECONDS_MAX
@@ -120,6 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=pg.ROWS)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--rate", type=int, default=2_000, help="changes a second")
+    parser.add_argument("--limit", action="store_true", help="also measure bare pipes")
     wanted = parser.parse_args(arguments)
     with pg.server(wal_level="logical") as server, ours.home() as place:
         pg.make_big_table(server, wanted.rows)
@@ -130,8 +143,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "alone": lambda: copied(server, place, 0, wanted.rows),
             "while rows change": lambda: copied(server, place, wanted.rate, wanted.rows),
         }
+        if wanted.limit:
+            ways |= {
+                PIPES: lambda: piped(server, 0, wanted.rows),
+                PIPES_CHANGED: lambda: piped(server, wanted.rate, wanted.rows),
+            }
         seconds = pairs.interleave(ways, wanted.pairs)
+    bare = {way: seconds.pop(way) for way in (PIPES, PIPES_CHANGED) if way in seconds}
     pairs.report("copy of a followed table", seconds, base="alone", rows=wanted.rows)
+    if bare:
+        pairs.report("copy by bare pipes", bare, base=PIPES, rows=wanted.rows)
     return 0 if pairs.verdict_of_pairs(seconds, "while rows change", "alone", BAR, "copy") else 1
 
 
