@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -22,6 +23,7 @@ from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 ROWS_SHOWN_MAX = 3
+QUIET_SECONDS = 2.0  # so long a change log has its size before it is read
 NOT_THERE = "it is not there"
 NOT_CLOSED = "SELECT pid || ' ' || backend_type || ' ' || left(query, 80) FROM pg_stat_activity"
 
@@ -149,7 +151,7 @@ class ChangeLog(ABC):
     the copy may have skipped any."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
+        self._seen: dict[str, tuple[int, float]] = {}
         self._compared: dict[str, tuple[tuple[int, int], str]] = {}
         self._count: dict[str, int] = {}
         self.since: int | None = None
@@ -162,9 +164,12 @@ class ChangeLog(ABC):
     def messages(self, table: str) -> Iterator[bytes | str]: ...
 
     def difference(self, source: Source, table: str) -> str:
-        before, size = self._seen.get(table), self.size(table)
-        self._seen[table] = size
-        if before != size:  # it takes long to read all
+        size, now = self.size(table), time.monotonic()
+        seen, since = self._seen.get(table, (None, now))
+        if seen != size:
+            since = now
+        self._seen[table] = size, since
+        if now - since < QUIET_SECONDS:  # it takes long to read all
             return f"it grows: {size}"
         state = size, source.last_noted()
         known = self._compared.get(table)
