@@ -164,12 +164,10 @@ class ChangeLog(ABC):
     def messages(self, table: str) -> Iterator[bytes | str]: ...
 
     def difference(self, source: Source, table: str) -> str:
-        size, now = self.size(table), time.monotonic()
-        seen, since = self._seen.get(table, (None, now))
-        if seen != size:
-            since = now
-        self._seen[table] = size, since
-        if now - since < QUIET_SECONDS:  # it takes long to read all
+        size, seen = self.size(table), self._seen.get(table)
+        if seen is None or seen[0] != size:
+            seen = self._seen[table] = size, time.monotonic()
+        if time.monotonic() - seen[1] < QUIET_SECONDS:  # it takes long to read all
             return f"it grows: {size}"
         state = size, source.last_noted()
         known = self._compared.get(table)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,12 +28,18 @@ class Loop:
             call()
 
 
+def slowly(number: int) -> int:
+    time.sleep(0.002)
+    return number
+
+
 def test_the_end_waits_for_all_tasks_and_leaves_no_thread() -> None:
     before = set(threading.enumerate())
-    loop, done, stored = Loop(), [], []
+    loop, stored = Loop(), list[int]()
+    done: list[Any] = []
     for number in range(50):
-        loop.executors.aside(lambda number=number: time.sleep(0.002) or number, done.append, done.append)  # type: ignore[misc]
-        loop.executors.write(lambda number=number: stored.append(number), lambda error: done.append(error))  # type: ignore[misc]
+        loop.executors.aside(partial(slowly, number), done.append, done.append)
+        loop.executors.write(partial(stored.append, number), done.append)
     loop.ended()
     assert stored == list(range(50))  # one after the other, in their order
     assert sorted(one for one in done if one is not None) == list(range(50))
@@ -61,6 +69,15 @@ def test_a_task_that_fails_is_answered_and_the_next_one_runs() -> None:
     loop.executors.write(lambda: None, answers.append)
     loop.ended()
     assert set(answers) == {"OSError: full", OSError, None}
+
+
+def test_a_write_that_ends_its_thread_is_answered_and_the_next_one_runs() -> None:
+    loop = Loop()
+    answers: list[Any] = []
+    loop.executors.write(lambda: sys.exit(1), lambda error: answers.append(type(error)))
+    loop.executors.write(lambda: None, answers.append)
+    loop.ended()
+    assert answers == [SystemExit, None]
 
 
 def test_no_task_is_taken_after_the_end() -> None:
