@@ -25,6 +25,7 @@ from seatunnel_connectors.mysql_cdc.log_places import require_log
 from seatunnel_connectors.mysql_cdc.log_rows import batches, ending, unreadable
 from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, LogTableChange, RowsBlock
+from seatunnel_connectors.mysql_cdc.reading.decode_ahead import decode_ahead
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.reading.row_places import METADATA
@@ -97,7 +98,7 @@ class BinlogReader(Reader):
         place = replace(place, starts=starts)
         dump = DumpSession(self._address, request_from(begin, self._server_id), server=here)
         try:
-            yield from self._elements(dump, place, begin, context)
+            yield from decode_ahead(self._elements(dump, place, begin, context), dump.interrupt)
         finally:
             dump.close()
 

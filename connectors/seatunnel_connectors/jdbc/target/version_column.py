@@ -50,8 +50,8 @@ def versioned_by(options: JdbcSinkOptions, names: Mapping[str, str]) -> str:
 
 def on_conflict(columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()) -> str:
     """End of an INSERT into a table with the alias t and quoted names: replaces an existing row, unless the new one is
-    older. The clause sets every column except ``fixed`` ones, including the key, as SeaTunnel does. PostgreSQL and
-    SQLite share it."""
+    older. The clause sets every column except ``fixed`` ones, those of the key as well: equal keys may differ in their
+    writing. PostgreSQL and SQLite share it."""
     changed = [name for name in columns if name not in fixed]
     updates = ", ".join(f"{name} = excluded.{name}" for name in changed) or f"{key[0]} = t.{key[0]}"
     newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}" if version else ""

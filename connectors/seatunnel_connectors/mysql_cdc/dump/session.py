@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import socket
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,11 @@ class DumpSession:
         """All events of a bounded dump."""
         while not self.ended:
             yield from self.read(1.0)
+
+    def interrupt(self) -> None:
+        """End a read that waits in another thread."""
+        with suppress(OSError):  # the server has gone first
+            self._session.db._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         # COM_QUIT would wait for nothing: the server ends a dump when its connection goes.

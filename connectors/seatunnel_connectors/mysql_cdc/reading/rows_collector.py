@@ -18,7 +18,8 @@ from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHist
 if TYPE_CHECKING:
     from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowImages, TableDecoder
 
-_BLOCK_BYTES = 8 << 20
+_FIRST_BYTES, _BLOCK_BYTES = 1 << 20, 8 << 20
+"""The first block is small, so that its rows are soon on their way; each block may have twice the bytes of the last."""
 _BLOCK_EVENTS = 20_000
 _DUMMY_ID = 0xFFFFFF
 """The table's number in an event without rows that only ends a statement."""
@@ -52,10 +53,11 @@ class RowsCollector:
         self._open: dict[Name, list[_Open]] = {}
         self._bytes = 0
         self._events = 0
+        self._block_bytes = _FIRST_BYTES
 
     @property
     def full(self) -> bool:
-        return self._bytes >= _BLOCK_BYTES or self._events >= _BLOCK_EVENTS
+        return self._bytes >= self._block_bytes or self._events >= _BLOCK_EVENTS
 
     def new_file(self) -> None:
         """Numbers of tables are those of one file (F-C31). Rows that wait keep their decoders."""
@@ -139,6 +141,7 @@ class RowsCollector:
         for name, waiting in self._open.items():
             self._open[name] = waiting[-1:]
         self._bytes = self._events = 0
+        self._block_bytes = min(2 * self._block_bytes, _BLOCK_BYTES)
         return tuple(one for one in found if one.rows.data.num_rows)
 
     def _decoded(self, opened: _Open) -> TableBlock:

@@ -14,12 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn
+from seatunnel_connectors.jdbc.postgres.write.load_plan import EXACT, Load, LoadColumn
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER
 from seatunnel_py.api import RowKind
 
-_EXACT = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "bool"})
-_EXACT_TEXTS = frozenset({"text", "varchar"})
 _FIRST_KIND, _LAST_ORDER = f"{KIND}_min", f"{ORDER}_max"
 
 
@@ -71,14 +69,13 @@ def _inserts(rows: int, kind: pa.DataType) -> pa.Array:
 def can_fold(load: Load, as_text: tuple[bool, ...]) -> bool:
     """Whether rows of this load may be folded: the newest of each key wins, and keys are compared exactly."""
     key = _key_columns(load, as_text)
-    exact = all(one.native in _EXACT and not text for one, text in key)
+    exact = all(one.native in EXACT and not text for one, text in key)
     return bool(key) and load.upsert and not load.versioned_by and exact
 
 
 def can_count(load: Load, as_text: tuple[bool, ...]) -> bool:
     """Whether the keys that the server will find can be counted here."""
-    natives = _EXACT | _EXACT_TEXTS
-    return all(one.native in natives and not (text or one.collation) for one, text in _key_columns(load, as_text))
+    return all(one.exact and not text for one, text in _key_columns(load, as_text))
 
 
 def _key_columns(load: Load, as_text: tuple[bool, ...]) -> list[tuple[LoadColumn, bool]]:

@@ -12,6 +12,9 @@ from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
 from seatunnel_py.api import Plain, WriteContext
 
+EXACT = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "bool"})
+EXACT_TEXTS = frozenset({"text", "varchar"})
+"""Types whose values are the same if they are equal, as pg_type calls them; texts have a collation besides."""
 LOADS_MAX = 512  # more tables than are open at a time
 
 
@@ -28,6 +31,11 @@ class LoadColumn:
     full: str
     required: bool = False
     collation: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether its values are the same if they are equal."""
+        return self.native in EXACT | EXACT_TEXTS and not self.collation
 
     @property
     def compared(self) -> str:
@@ -77,6 +85,12 @@ class Load:
     def shown(self) -> str:
         """Name of the target, for messages."""
         return f"{self.schema}.{self.table}"
+
+    @property
+    def unchanged(self) -> tuple[str, ...]:
+        """Columns of the key that an update by the key leaves alone. Setting one would lock the row against foreign
+        keys, and would let an index grow that no value changes."""
+        return tuple(one.name for one in self.columns if one.name in self.key and one.exact)
 
     @property
     def whole(self) -> tuple[str, ...]:

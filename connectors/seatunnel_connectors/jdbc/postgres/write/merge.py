@@ -142,10 +142,7 @@ class Staging:
 
     def update(self) -> str:
         """Update keys that were only updated."""
-        updates = ", ".join(
-            f"{quote(column.name)} = {value}"
-            for column, value in zip(self.load.columns, self._value_list("s"), strict=True)
-        )
+        updates = ", ".join(self._assignments(self.load.unchanged) or self._assignments(()))
         return f"""
             UPDATE {self._own_rows} t SET {updates} FROM ({self._last()}) s
             WHERE {self._is_update} AND NOT s.fresh AND {self._same_key()}
@@ -158,6 +155,11 @@ class Staging:
             SELECT {self._values("s")} FROM ({self._last()}) s
             WHERE s.{KIND} < {RowKind.DELETE.value} AND s.fresh ORDER BY {ORDER}
         """
+
+    def _assignments(self, fixed: Sequence[str]) -> list[str]:
+        """The columns with their new values, except ``fixed`` ones."""
+        columns = zip(self.load.columns, self._value_list("s"), strict=True)
+        return [f"{quote(column.name)} = {value}" for column, value in columns if column.name not in fixed]
 
     @property
     def _is_update(self) -> str:
@@ -225,7 +227,8 @@ def on_conflict(load: Load) -> str:
     """The end of an INSERT of rows by key."""
     names = [quote(column.name) for column in load.columns]
     version = load.versioned_by and quote(load.versioned_by)
-    return version_column.on_conflict(names, [quote(name) for name in load.key], version)
+    unchanged = [quote(name) for name in load.unchanged]
+    return version_column.on_conflict(names, [quote(name) for name in load.key], version, unchanged)
 
 
 def begin_unit(load: Load) -> list[str]:
