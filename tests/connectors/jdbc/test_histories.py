@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -69,6 +70,14 @@ def made(schema: TableSchema, changes: list[Change]) -> Batch:
     return Batch(schema.path, pa.RecordBatch.from_arrays(arrays, schema=schema.arrow()), kinds=kinds)
 
 
+def opened(pg: PostgresPlace, keys: KeyType) -> Any:
+    """A writer into the table b.t."""
+    sink, _ = make_sink(pg.sink(table="b.t", primary_keys=keys.names()), keys.schema())
+    setup = sink.plan_setup()
+    sink.setup(setup)
+    return sink.open(WriteContext("job", "lin", "sink", "u@", setup=setup.data))
+
+
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("block_bytes", [1, copy_loader.BLOCK_BYTES])
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -85,20 +94,40 @@ def test_a_history_ends_in_the_last_row_of_each_key(
     columns = ", ".join(f"{one} {kind}" for one, kind in zip(keys.names(), keys.target, strict=True))
     pg.db.execute(f"CREATE TABLE b.t ({columns}, v text, PRIMARY KEY ({', '.join(keys.names())}))".encode())
 
-    schema = keys.schema()
-    sink, _ = make_sink(pg.sink(table="b.t", primary_keys=keys.names()), schema)
-    setup = sink.plan_setup()
-    sink.setup(setup)
-    writer = sink.open(WriteContext("job", "lin", "sink", "u@", setup=setup.data))
+    writer = opened(pg, keys)
     for changes in history:
-        writer.write(made(schema, changes))
+        writer.write(made(keys.schema(), changes))
     writer.stage()
 
-    wanted: dict[Hashable, str] = {}
+    wanted: dict[Hashable, tuple[Any, ...]] = {}
     for kind, key, value in (change for changes in history for change in changes):
         if kind in ("+I", "+U"):
-            wanted[keys.same(key)] = value
+            wanted[keys.same(key)] = (*key, value)
         elif kind == "-D":
             wanted.pop(keys.same(key), None)
-    assert sorted(value for (value,) in pg.rows("SELECT v FROM b.t")) == sorted(wanted.values())
-    assert len(wanted) == len(pg.rows("SELECT 1 FROM b.t"))
+    found = pg.rows(f"SELECT {', '.join(keys.names())}, v FROM b.t")
+    assert len(found) == len(wanted)
+    assert set(found) == {_read(row) for row in wanted.values()}
+
+
+def _read(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row as it is read: a number of days is a date."""
+    return (row[0], date(1970, 1, 1) + timedelta(row[1]), row[2]) if len(row) == 3 else row
+
+
+@pytest.mark.parametrize("kind", KINDS[::2])
+def test_rows_may_refer_to_a_row_that_is_being_updated(pg: PostgresPlace, kind: str) -> None:
+    """An update that leaves the key alone takes no lock against foreign keys."""
+    pg.db.execute(
+        "CREATE TABLE b.t (k0 bigint PRIMARY KEY, v text); INSERT INTO b.t VALUES (1, 'old');"
+        "CREATE TABLE b.child (k0 bigint REFERENCES b.t)"
+    )
+    keys = TYPES["bigint"]
+    writer = opened(pg, keys)
+    writer.write(made(keys.schema(), [(kind, (1,), "new")]))
+    writer.flush()
+
+    pg.db.execute("SET lock_timeout = '2s'; INSERT INTO b.child VALUES (1)")
+
+    writer.stage()
+    assert pg.rows("SELECT k0, v FROM b.t") == [(1, "new")]
