@@ -71,13 +71,15 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @dataclass
 class MariadbPlace:
-    """Two empty databases, `a` to read from and `b` to write to, and a connection beside ours."""
+    """Two empty databases, `a` to read from and `b` to write to, and a connection beside ours. ``wishes`` are the
+    parameters of a url."""
 
     db: Any
     port: int
+    wishes: str = "useSSL=false"
 
     def connection(self, database: str) -> dict[str, str]:
-        return {"url": f"jdbc:mysql://127.0.0.1:{self.port}/{database}?useSSL=false", "user": "root"}
+        return {"url": f"jdbc:mysql://127.0.0.1:{self.port}/{database}?{self.wishes}", "user": "root"}
 
     def source(self, **options: Any) -> dict[str, Any]:
         return {**self.connection("a"), "driver": "com.mysql.cj.jdbc.Driver", **options}

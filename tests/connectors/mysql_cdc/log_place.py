@@ -33,19 +33,20 @@ Values = tuple[Any, ...]
 
 @dataclass
 class LogPlace:
-    """``start`` is the log's end when the test began."""
+    """``start`` is the log's end when the test began; ``wishes`` are the parameters of connections."""
 
     db: Any
     server: MariadbServer
     start: BinlogPosition
     database: str = DATABASE
     more: list[BinlogPosition] = field(default_factory=list)
+    wishes: str = "useSSL=false"
 
     # ------------------------------------------------------------ the server
 
     @property
     def address(self) -> Address:
-        return parse_url(f"jdbc:mysql://127.0.0.1:{self.server.port}/{self.database}?useSSL=false")
+        return parse_url(f"jdbc:mysql://127.0.0.1:{self.server.port}/{self.database}?{self.wishes}")
 
     def run(self, *statements: str) -> None:
         with self.db.cursor() as cursor:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import ssl
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote as url_quote
 
 import pymysql
 from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
+from pymysql.cursors import SSCursor
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
+from seatunnel_connectors.jdbc.mysql.connection import tls
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import (
@@ -67,6 +70,10 @@ class _Result(MySQLResult):  # type: ignore[misc]  # PyMySQL ships no types
 class _Connection(pymysql.connections.Connection):  # type: ignore[misc]
     offered: tuple[bytes, Any] | None = None
     _read_timeout: Any
+
+    def _create_ssl_ctx(self, sslp: Any) -> ssl.SSLContext:
+        """A connection without a wish is encrypted where the server can, as in the Java driver."""
+        return cast("ssl.SSLContext", super()._create_ssl_ctx(sslp)) if sslp else tls.unverified()
 
     def connect(self, sock: Any = None) -> None:
         """Apply the connection timeout to the server's greeting, too."""
@@ -135,10 +142,26 @@ class MysqlSession(StatementSession):
         if (limit := lock_timeout()) is not None:
             self.run(f"SET SESSION lock_wait_timeout = {round(limit)}, innodb_lock_wait_timeout = {round(limit)}")
 
+    @property
+    def is_encrypted(self) -> bool:
+        return isinstance(self.db._sock, ssl.SSLSocket)
+
     def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
         with self.db.cursor() as cursor:
             cursor.execute(sql, tuple(values) or None)
             return list(cursor.fetchall())
+
+    def texts(self, sql: str, count: int) -> Iterator[Sequence[tuple[str | bytes | None, ...]]]:
+        """The rows of a query, ``count`` at a time as they come; values are the server's texts, and bytes. The session
+        can do nothing else before the last one."""
+        decoders, self.db.decoders = self.db.decoders, {}
+        try:
+            with self.db.cursor(SSCursor) as cursor:
+                cursor.execute(sql)
+                while rows := cursor.fetchmany(count):
+                    yield rows
+        finally:
+            self.db.decoders = decoders
 
     def run(self, sql: str, values: Row = ()) -> int:
         with self.db.cursor() as cursor:
@@ -187,40 +210,22 @@ def _seconds(text: str | None, default: int) -> int:
     return max(1, int(text) // 1000) if text and text.isdigit() and int(text) else default
 
 
-def wants_tls(address: Address) -> bool:
-    given = address.parameters
-    mode = given.get("sslmode", "").lower()
-    return mode in ("required", "verify_ca", "verify_identity") or "true" in (
-        given.get("requiressl", "").lower(), given.get("usessl", "").lower(),
-    )  # fmt: skip
-
-
 def _tls(address: Address) -> dict[str, Any]:
-    given = address.parameters
-    if not wants_tls(address):
-        return {}
-    mode = given.get("sslmode", "").lower()
-    verify = mode.startswith("verify") or given.get("verifyservercertificate", "").lower() == "true"
-    authority = given.get("sslca") or given.get("serversslcert")
-    return {"ssl": {"ca": authority, "check_hostname": mode == "verify_identity"}, "ssl_verify_cert": verify}
+    if tls.refuses_tls(address):
+        return {"ssl_disabled": True}
+    return {"ssl": tls.context_of(address)} if tls.wants_tls(address) else {}
 
 
 def reading_url(address: Address) -> str:
-    """The address as a URL for ConnectorX."""
+    """The address as a URL for ConnectorX, which makes plain connections only."""
     credentials = url_quote(address.user or "root", safe="")
     if address.secret:
         credentials += ":" + url_quote(address.secret, safe="")
     host, port = _reachable(address)
-    found = reachable_addresses(host, port)
-    if found and address.parameters.get("sslmode", "").lower() != "verify_identity":  # a certificate names the host
+    if found := reachable_addresses(host, port):
         host = f"[{found[0]}]" if ":" in found[0] else found[0]
     url = f"mysql://{credentials}@{host}:{port}/{url_quote(address.database, safe='')}"
-    url += f"?tcp_keepalive_time_ms={silence.IDLE_SECONDS * 1000}"
-    if not wants_tls(address):
-        return url
-    mode = address.parameters.get("sslmode", "").lower()
-    checks = str(mode.startswith("verify")).lower(), str(mode == "verify_identity").lower()
-    return f"{url}&require_ssl=true&verify_ca={checks[0]}&verify_identity={checks[1]}"
+    return f"{url}?tcp_keepalive_time_ms={silence.IDLE_SECONDS * 1000}"
 
 
 def _reachable(address: Address) -> tuple[str, int]:
@@ -256,7 +261,9 @@ _REMEDIES = {
     1213: "see who else writes to the table at the same time, where it does not pass by itself",
     1264: "widen the target column",
     1406: "widen the target column",
+    2026: "switch TLS on at the server, or remove sslMode and useSSL from the url",
 }
+_UNVERIFIED = "CERTIFICATE_VERIFY_FAILED"
 
 
 _TIME_LIMITS = (1969, 3024)
@@ -278,6 +285,8 @@ def failure(error: Exception, what: str) -> PluginError:
         return RetriableError(f"{what}: the connection is closed", "check that the server is up and can be reached")
     if code in _TIME_LIMITS:
         return TimeLimitError(f"{what}: {text}", "raise max_statement_time (max_execution_time) for this user")
+    if _UNVERIFIED in text:
+        return FatalError(f"{what}: {text}", "name the certificate of the server's authority with sslCa in the url")
     if isinstance(error, OSError) or code in _RETRIABLE:
         return RetriableError(f"{what}: {text}", _REMEDIES.get(code, "check that the server is up and can be reached"))
     return (BadRowsError if code in _BAD_ROWS else FatalError)(f"{what}: {text}", _REMEDIES.get(code, ""))

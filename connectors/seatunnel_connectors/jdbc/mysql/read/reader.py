@@ -1,4 +1,4 @@
-"""Reads MySQL through ConnectorX: a query at a time, each on its own connection.
+"""Reads MySQL through ConnectorX: a query at a time, each on its own connection. See ``encrypted`` for those with TLS.
 
 ConnectorX cannot be stopped in the middle of a result: its thread and the server's would wait forever. So rows in
 primary key order are read in pages, always to the page's end. A page counts rows, not bytes: their width is taken from
@@ -16,7 +16,8 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW, Snapshot
 from seatunnel_connectors.jdbc.mysql.connection import text_conversion, types
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, literal, quote, reading_url, sessions
-from seatunnel_connectors.jdbc.source.source import Hints, hints_of, range_of, rows_planned
+from seatunnel_connectors.jdbc.mysql.read import encrypted
+from seatunnel_connectors.jdbc.source.source import hints_of, range_of, rows_planned
 from seatunnel_connectors.jdbc.source.splits import Probe, as_plain
 from seatunnel_connectors.jdbc.target.set_aside import elements
 from seatunnel_connectors.jdbc.url import Address
@@ -35,14 +36,14 @@ def read(
     what = f"reading table {table.schema.path}, split {split.id}"
     page = rows_within(PAGE_BYTES, PAGE_ROWS, table)
     if not hints.ordered or split.payload.get("nulls"):
-        for data in _query(address, _select(hints, split, None, page), table, what):
+        for data in _query(address, _select(address, table, split, None, page), table, what):
             yield from _elements(table, data, None, None, what, tolerant=tolerant)
         return
     key_at = table.schema.names.index(hints.key)
     begin = start
     while True:
         rows = 0
-        for data in _query(address, _select(hints, split, begin, page), table, what):
+        for data in _query(address, _select(address, table, split, begin, page), table, what):
             rows += data.num_rows
             end = Position({"after": as_plain(data.column(key_at)[-1].as_py())})
             yield from _elements(table, data, begin, end, what, tolerant=tolerant)
@@ -59,14 +60,16 @@ def rows_within(size: int, most: int, table: SourceTable) -> int:
     return max(1, min(most, size * rows // table.bytes))
 
 
-def _select(hints: Hints, split: Split, after: Position | None, page: int) -> str:
+def _select(address: Address, table: SourceTable, split: Split, after: Position | None, page: int) -> str:
+    hints = hints_of(table)
     conditions = [f"({hints.where}\n)"] if hints.where else []
     key = quote(hints.key) if hints.key else ""
     if condition := range_of(split).condition(key, literal):
         conditions.append(condition)
     if after is not None:
         conditions.append(f"{key} > {literal(str(after.value['after']))}")
-    columns = ", ".join(types.selected(expression, name) for name, expression in hints.columns)
+    chosen = encrypted.columns_of(table) if encrypted.is_needed(address) else hints.columns
+    columns = ", ".join(types.selected(expression, name) for name, expression in chosen)
     sql = f"SELECT {columns} FROM {hints.relation}"
     if conditions:
         sql += " WHERE " + " AND ".join(conditions)
@@ -77,7 +80,11 @@ def _select(hints: Hints, split: Split, after: Position | None, page: int) -> st
 
 def _query(address: Address, sql: str, table: SourceTable, what: str) -> Iterator[pa.RecordBatch]:
     """Yield the batches of one query as they come. A reader that is closed early reads the rest and drops it."""
-    batches = _batches(address, sql, rows_within(BATCH_BYTES, BATCH_ROWS, table), what)
+    rows = rows_within(BATCH_BYTES, BATCH_ROWS, table)
+    if encrypted.is_needed(address):
+        yield from encrypted.batches(address, sql, rows, table.schema.arrow(), what)
+        return
+    batches = _batches(address, sql, rows, what)
     try:
         for found in batches:
             if found.num_rows:
