@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained
 from seatunnel_connectors.jdbc.mysql.dialect import DIALECT
+from seatunnel_connectors.jdbc.mysql.read.text_rows import query_rows
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import parse_url
-from seatunnel_py.api import Batch, FatalError, SourceTable, Split, TablePath
+from seatunnel_py.api import Batch, FatalError, SourceTable, Split, TablePath, TimeLimitError
 from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace, mariadb_place
 from tests.connectors.jdbc.copying import copy_tables
@@ -125,6 +128,27 @@ def test_a_reader_that_is_closed_early_leaves_its_session_usable(maria: MariadbP
         next(elements)
         elements.close()  # type: ignore[attr-defined]
     assert len(rows_read(maria, "t", maria.wishes)) == 50_000
+
+
+def test_large_values_and_an_error_in_the_middle(maria: MariadbPlace) -> None:
+    maria.run("SET GLOBAL max_allowed_packet = 1 << 27")
+    try:
+        maria.run("CREATE TABLE a.t (id int PRIMARY KEY, v longtext)")
+        address = parse_url(f"jdbc:mysql://127.0.0.1:{maria.port}/a?{maria.wishes}")
+        with closing(MysqlSession(address)) as session:
+            session.run("INSERT INTO t VALUES (1, REPEAT('a', 16777215)), (2, 'b'), (3, REPEAT('c', 40000000))")
+            session.run("SET SESSION max_statement_time = 0.2")
+            with pytest.raises(TimeLimitError), explained("reading"):
+                [*query_rows(session.db, "SELECT seq, SLEEP(0.01) FROM seq_1_to_100000", 10, 1 << 20)]
+            assert session.ask("SELECT 1") == [(1,)]
+
+        found = rows_read(maria, "t", maria.wishes)
+
+        assert [(len(text), set(text)) for text in found.column("v").to_pylist()] == [
+            (16_777_215, {"a"}), (1, {"b"}), (40_000_000, {"c"}),
+        ]  # fmt: skip
+    finally:
+        maria.run("SET GLOBAL max_allowed_packet = 1 << 24")
 
 
 def test_a_copy_from_and_to_a_server_that_allows_only_tls(maria: MariadbPlace) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from seatunnel_connectors.mysql_cdc.rows.cells import Flags, RowCells
+from seatunnel_connectors.jdbc.mysql.read.cells import Flags, RowCells
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import RowCells
 from seatunnel_connectors.mysql_cdc.failures import DefinitionMismatchError, UnsupportedColumnError
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType, ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows import numbers, special, temporal, texts, words
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, each
-from seatunnel_connectors.mysql_cdc.rows.cells import RowCells
 from seatunnel_connectors.mysql_cdc.rows.json_binary import json_text, json_tree
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, DecodeOptions
 from seatunnel_py.api import to_arrow

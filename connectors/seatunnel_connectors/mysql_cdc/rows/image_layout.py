@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from seatunnel_connectors.jdbc.mysql.read.cells import CellBlock, Flags, Ints, RowCells, Words
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.column_types import ColumnStorage
-from seatunnel_connectors.mysql_cdc.rows.cells import CellBlock, Flags, Ints, RowCells, Words
 
 _LENGTH_WORDS = {1: "<u1", 2: "<u2", 3: "<u4", 4: "<u4"}
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import Flags, RowCells, bitmap, from_numbers
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType, ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, misfits_of, there, without
-from seatunnel_connectors.mysql_cdc.rows.cells import Flags, RowCells, bitmap, from_numbers
 
 _SIGNED = {1: "<i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 _UNSIGNED = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import CellBlock, Flags, Ints, RowCells
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.byte_reader import ByteReader
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType
-from seatunnel_connectors.mysql_cdc.rows.cells import CellBlock, Flags, Ints, RowCells
 from seatunnel_connectors.mysql_cdc.rows.image_layout import ImageLayout
 from seatunnel_connectors.mysql_cdc.rows.json_binary import JsonTree, json_text, json_tree
 from seatunnel_connectors.mysql_cdc.rows.json_diff import apply_diffs

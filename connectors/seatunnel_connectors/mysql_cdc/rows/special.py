@@ -9,8 +9,8 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import RowCells
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, each
-from seatunnel_connectors.mysql_cdc.rows.cells import RowCells
 
 _SRID_FLAG = 0x20
 _WKB_HEADER = 9

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import CellBlock, Ints, RowCells
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, DefinitionMismatchError
 from seatunnel_connectors.mysql_cdc.log.event_types import RowsKind
 from seatunnel_connectors.mysql_cdc.log.events import RowsEvent
 from seatunnel_connectors.mysql_cdc.log.table_map import TableMap
-from seatunnel_connectors.mysql_cdc.rows.cells import CellBlock, Ints, RowCells
 from seatunnel_connectors.mysql_cdc.rows.column_reader import column_reader
 from seatunnel_connectors.mysql_cdc.rows.image_layout import ImageLayout, image_starts
 from seatunnel_connectors.mysql_cdc.rows.partial_json import PartialImages, partial_images

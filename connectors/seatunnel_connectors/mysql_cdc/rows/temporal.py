@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import Flags, Ints, RowCells, from_numbers
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType, ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, misfits_of, there, without
-from seatunnel_connectors.mysql_cdc.rows.cells import Flags, Ints, RowCells, from_numbers
 
 _YEARS = 10_000
 _MICROSECONDS = 1_000_000

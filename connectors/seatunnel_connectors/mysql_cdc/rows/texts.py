@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import RowCells
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.charsets import CODECS
 from seatunnel_connectors.mysql_cdc.log.compressed import inflated
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, each
-from seatunnel_connectors.mysql_cdc.rows.cells import RowCells
 
 _UTF8 = ("utf-8", "ascii")
 _WIDE = ("utf-16-be", "utf-16-le", "utf-32-be")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.mysql.read.cells import RowCells, bitmap
 from seatunnel_connectors.mysql_cdc.log.column_types import ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, misfits_of, there, without
-from seatunnel_connectors.mysql_cdc.rows.cells import RowCells, bitmap
 
 
 def enums(storage: ColumnStorage, words: Sequence[str]) -> Build:

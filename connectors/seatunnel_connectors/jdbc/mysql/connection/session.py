@@ -15,7 +15,6 @@ from urllib.parse import quote as url_quote
 
 import pymysql
 from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
-from pymysql.cursors import SSCursor
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.mysql.connection import tls
@@ -150,18 +149,6 @@ class MysqlSession(StatementSession):
         with self.db.cursor() as cursor:
             cursor.execute(sql, tuple(values) or None)
             return list(cursor.fetchall())
-
-    def texts(self, sql: str, count: int) -> Iterator[Sequence[tuple[str | bytes | None, ...]]]:
-        """The rows of a query, ``count`` at a time as they come; values are the server's texts, and bytes. The session
-        can do nothing else before the last one."""
-        decoders, self.db.decoders = self.db.decoders, {}
-        try:
-            with self.db.cursor(SSCursor) as cursor:
-                cursor.execute(sql)
-                while rows := cursor.fetchmany(count):
-                    yield rows
-        finally:
-            self.db.decoders = decoders
 
     def run(self, sql: str, values: Row = ()) -> int:
         with self.db.cursor() as cursor:

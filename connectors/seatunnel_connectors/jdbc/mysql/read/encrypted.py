@@ -1,51 +1,35 @@
-"""Reads MySQL over an encrypted connection, which ConnectorX cannot make: PyMySQL gives rows, each value as text.
+"""Reads MySQL over an encrypted connection, which ConnectorX cannot make, in the protocol of PyMySQL: values are texts.
 
-It is slower, as each value becomes an object of Python. A text holds every value exactly, except FLOAT, which the
-server prints with six digits, and columns with a number of shown digits: both are selected as a DOUBLE of no such
-number, which it prints with all 17.
+A text holds every value exactly, except FLOAT, which the server prints with six digits, and columns with a number of
+shown digits: both are selected as a DOUBLE of no such number, which it prints with all 17.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 import pyarrow as pa
-import pymysql
 
 from seatunnel_connectors.jdbc.mysql.connection import tls
-from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained, sessions
+from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
+from seatunnel_connectors.jdbc.mysql.read.text_rows import cells_of, query_rows
 from seatunnel_connectors.jdbc.source.source import hints_of
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Kind, SourceTable
+from seatunnel_py.api import FatalError, Kind, SourceTable
 
-_PLAIN_REFUSED = (3159, 1045)
+BATCH_BYTES = 16 << 20
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
-
-
-_plain_refused: dict[object, bool] = {}
+_encrypted: dict[object, bool] = {}
 
 
 def is_needed(address: Address) -> bool:
-    """Whether rows are read over an encrypted connection: the url wishes it, or the server accepts no other one."""
+    """Whether sessions of the address are encrypted: the url wishes it, or it wishes nothing and the server can."""
     if tls.wants_tls(address) or tls.refuses_tls(address):
         return tls.wants_tls(address)
-    if address.identity not in _plain_refused:
-        _plain_refused[address.identity] = _refuses_plain(address)
-    return _plain_refused[address.identity]
-
-
-def _refuses_plain(address: Address) -> bool:
-    """Ask by a plain connection, if the usual one is encrypted: MySQL says 3159, MariaDB that the access is denied."""
-    with explained(f"connecting to {address.display}"), sessions(address) as session:
-        if not session.is_encrypted:
-            return False
-    plain = replace(address, parameters={**address.parameters, "sslmode": "DISABLED"})
-    try:
-        MysqlSession(plain).close()
-    except pymysql.err.OperationalError as error:
-        return error.args[0] in _PLAIN_REFUSED
-    return False
+    if address.identity not in _encrypted:
+        with explained(f"connecting to {address.display}"), sessions(address) as session:
+            _encrypted[address.identity] = session.is_encrypted
+    return _encrypted[address.identity]
 
 
 def columns_of(table: SourceTable) -> list[tuple[str, str]]:
@@ -60,18 +44,21 @@ def columns_of(table: SourceTable) -> list[tuple[str, str]]:
 def batches(address: Address, sql: str, rows: int, schema: pa.Schema, what: str) -> Iterator[pa.RecordBatch]:
     """The batches of a query, in the types that ConnectorX gives."""
     with explained(what), sessions(address) as session:
-        for found in session.texts(sql, rows):
-            columns = zip(*found, strict=True)
-            arrays = [_array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+        for found in query_rows(session.db, sql, rows, BATCH_BYTES):
+            cells = cells_of(found, len(schema))
+            arrays = [_array(one.binary(), field) for one, field in zip(cells, schema, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
 
-def _array(values: Sequence[str | bytes | None], wanted: pa.DataType) -> pa.Array:
+def _array(values: pa.BinaryArray, field: pa.Field) -> pa.Array:
     """The array that ``text_conversion.from_wire`` takes for a type."""
-    t = pa.types
+    t, wanted = pa.types, field.type
     if t.is_binary(wanted):
-        return pa.array(values, wanted)
-    texts = pa.array(values, pa.string())
+        return values
+    try:
+        texts = values.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise FatalError(f"column {field.name!r}: {error}", "read it as bytes with `query`") from error
     if t.is_boolean(wanted) or t.is_integer(wanted) or (t.is_timestamp(wanted) and wanted.tz):
         return texts.cast(pa.int64())
     return texts.cast(pa.float64()) if t.is_floating(wanted) else texts

@@ -1,4 +1,4 @@
-"""Addresses the cells of a column inside of a block of log bytes, for all rows at a time."""
+"""Addresses the cells of a column inside of a block of bytes that a server sent, for all rows at a time."""
 
 from __future__ import annotations
 
