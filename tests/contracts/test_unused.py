@@ -39,6 +39,7 @@ CALLED_BY_NAME = {
     "__test__": "pytest",
     "_read_load_local_packet": "pymysql",
     "_read_query_result": "pymysql",
+    "unbuffered_active": "pymysql",
     "seatunnel_register": "pluggy",
     "seatunnel_job_event": "pluggy",
     "isolation_level": "sqlite3",

@@ -25,7 +25,8 @@ _LENGTH = Struct("<I")
 _FULL = (1 << 24) - 1
 """A packet of this size goes on in the next one."""
 _NULL, _TWO, _THREE, _EIGHT, _ERROR = 0xFB, 0xFC, 0xFD, 0xFE, 0xFF
-"""First bytes of a column that are no length: a null, or how many bytes of length follow. 0xFF only begins a packet."""
+"""First bytes of a column other than a short length: a null, and two, three or eight bytes of length. 0xFF begins a
+packet with an error."""
 _END_BYTES_MAX = 9
 _SERVER_LOST = 2013
 
@@ -78,13 +79,13 @@ def _blocks(db: Any, rows: int, size: int) -> Iterator[TextRows]:
 
 
 def _is_last(data: bytes, begin: int, end: int) -> bool:
-    """Whether a packet is no row, but the end of the rows or an error."""
+    """Whether a packet ends the rows, or reports an error."""
     first = data[begin] if end > begin else 0
     return first == _ERROR or (first == _EIGHT and end - begin < _END_BYTES_MAX)
 
 
 def _received(db: Any, need: int) -> bytes:
-    """What has arrived; all of a packet that is larger than a chunk."""
+    """Receive a chunk, or all of a packet that is larger."""
     found: bytes = db._rfile.read(need) if need > _CHUNK_BYTES else db._rfile.read1(_CHUNK_BYTES)
     if not found:
         raise pymysql.err.OperationalError(_SERVER_LOST, "Lost connection to MySQL server during query")
@@ -92,7 +93,7 @@ def _received(db: Any, need: int) -> bytes:
 
 
 def _end(db: Any, content: bytes) -> None:
-    """Raise the error that a packet holds; the end of the rows is none."""
+    """Raise the error of the last packet, if it holds one."""
     packet = MysqlPacket(content, db.encoding)
     if packet.is_error_packet():
         packet.raise_for_error()
