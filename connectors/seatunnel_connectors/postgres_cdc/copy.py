@@ -1,8 +1,6 @@
 """Copies the rows of tables before the log: tables are divided and read as by Jdbc, under snapshots of slots.
 
-If a snapshot is lost with its session, the rest is read under another one, and the log from the first one. An update
-may have moved a row meanwhile, from blocks that were not read into blocks that were. Then no later split would have it,
-and the log may lack its large values (TOAST). So splits by blocks take such rows, too (``read/reader.py``).
+If a snapshot is lost, the rest is read under another one (``block_renewal``), and the log from the first one.
 """
 
 from __future__ import annotations
@@ -12,19 +10,18 @@ from dataclasses import dataclass, replace
 
 from seatunnel_connectors.copied_rows import CopyReader
 from seatunnel_connectors.jdbc.dialect import Snapshot
-from seatunnel_connectors.jdbc.postgres.read.reader import MOVED_SINCE
-from seatunnel_connectors.jdbc.postgres.read.snapshot import PostgresSnapshot
+from seatunnel_connectors.jdbc.postgres.connection.session import literal, quote
+from seatunnel_connectors.jdbc.postgres.read.block_renewal import FILE, HIDDEN, TableFile, by_blocks, renewed
+from seatunnel_connectors.jdbc.postgres.read.snapshot import Keeper, PostgresSnapshot
 from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcSource
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
 from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION, SlotKeepers
-from seatunnel_py.api import Enumerator, Plain, Reader, SourceTable, Split
+from seatunnel_py.api import Enumerator, Plain, Reader, SourceTable, Split, TablePath
 
 SLOT = "slot"
 """Key of a split's payload: the name of the slot with the changes after it."""
 MADE = "made"
 """Key of a split's payload: what this job has created at the server, of slot and publication."""
-_HIDDEN = "hidden"
-"""Key of a split's payload: ``Keeper.oldest_hidden`` of its first snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +50,22 @@ class CopyEnumerator(JdbcEnumerator):
         if not self.tables:
             return ()
         self._claim()
-        return [self._placed(split) for split in super().discover()]
+        found = [self._placed(split) for split in super().discover()]
+        files = self._files(found)
+        return [
+            replace(one, payload={**one.payload, FILE: files[one.table].number}) if one.table in files else one
+            for one in found
+        ]
 
     def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
         self._claim()
-        return [self._placed(split) for split in splits]
+        placed = [self._placed(split) for split in splits]
+        lost = [one for one, split in zip(placed, splits, strict=True) if one.generation != split.generation]
+        again = iter(renewed(lost, self._files(lost), self._keeper.oldest_hidden))
+        return [
+            next(again) if one.generation != split.generation else one
+            for one, split in zip(placed, splits, strict=True)
+        ]
 
     def snapshot(self) -> Plain:
         return {SLOT: self._copy.names.slot} if self._copy.names is not None else {}
@@ -76,18 +84,37 @@ class CopyEnumerator(JdbcEnumerator):
         share = self._copy.names.slot if self._copy.names is not None else ""
         return PostgresSnapshot(self._copy.address, self.all, keepers, share)
 
-    def _placed(self, split: Split) -> Split:
+    @property
+    def _keeper(self) -> Keeper:
         snapshot = self._snapshot()
         assert isinstance(snapshot, PostgresSnapshot), "copies are made under snapshots of slots"
+        return snapshot.keeper
+
+    def _files(self, splits: Sequence[Split]) -> dict[TablePath, TableFile]:
+        """The files of the tables that are divided by blocks, as they are now."""
+        tables = [*dict.fromkeys(one.table for one in splits if by_blocks(one))]
+        if not tables:
+            return {}
+        names = ", ".join(literal(quote(one.schema, one.table)) for one in tables)
+        rows = self._keeper.ask(
+            "SELECT pg_relation_filenode(c), pg_relation_size(c) / current_setting('block_size')::int "
+            f"FROM unnest(ARRAY[{names}]) WITH ORDINALITY AS t (name, at), to_regclass(name) AS c ORDER BY at"
+        )
+        return {
+            table: TableFile(number, blocks)
+            for table, (number, blocks) in zip(tables, rows, strict=True)
+            if number is not None
+        }
+
+    def _placed(self, split: Split) -> Split:
+        keeper = self._keeper
         known = split.payload.get(LOG_POSITION)
         # A part that was read under an earlier snapshot lacks all changes since that one.
-        begins = min(snapshot.keeper.log_position, known) if isinstance(known, int) else snapshot.keeper.log_position
-        payload = {**split.payload, "snapshot": snapshot.generation, LOG_POSITION: begins}
-        payload[_HIDDEN] = split.payload.get(_HIDDEN, snapshot.keeper.oldest_hidden)
-        if _HIDDEN in split.payload and snapshot.generation != split.payload.get("snapshot"):
-            payload[MOVED_SINCE] = payload[_HIDDEN]
+        begins = min(keeper.log_position, known) if isinstance(known, int) else keeper.log_position
+        payload = {**split.payload, "snapshot": keeper.generation, LOG_POSITION: begins}
+        payload[HIDDEN] = split.payload.get(HIDDEN, keeper.oldest_hidden)
         if self._copy.names is not None:
             payload[SLOT] = self._copy.names.slot
             if made := self._copy.registry.get(LogClaims).made.get(self._copy.names.slot):
                 payload[MADE] = [*made]
-        return replace(split, payload=payload, generation=snapshot.generation)
+        return replace(split, payload=payload, generation=keeper.generation)

@@ -17,7 +17,9 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
 
 MOVED_SINCE = "moved_since"
-"""Key of a split's payload: the oldest transaction that the first snapshot of its table does not show."""
+UNMOVED_SINCE = "unmoved_since"
+"""Keys of a split's payload: the oldest transaction that the first snapshot of its table does not show. See
+``_place``."""
 BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays in the cache on its way
 
 REMEDY = f"replace the value with `query`; {PLANNED_ANEW}"
@@ -46,17 +48,18 @@ def statement(hints: Hints, split: Split, start: Position | None, *, native: boo
 
 
 def _place(split: Split) -> str:
-    """SQL condition for blocks of the table, half open like key ranges; the last has no end. A split that is read under
-    a later snapshot than others takes all rows that were written since the first one, too: an update may have moved
-    them out of these blocks, into those that were read before."""
+    """SQL condition for blocks of the table, half open like key ranges; the last has no end. After a lost snapshot, one
+    split takes all rows that were written since, too, and the others leave them to it (``block_renewal``)."""
     first, until = split.payload.get("first"), split.payload.get("until")
     parts = [] if first is None else [f"ctid >= '({first},0)'::tid"]
     if until is not None:
         parts.append(f"ctid < '({until},0)'::tid")
-    since = split.payload.get(MOVED_SINCE)
-    if not parts or since is None:
-        return " AND ".join(parts)
-    return f"({' AND '.join(parts)} OR age(xmin) <= age('{since}'::xid))"
+    place = " AND ".join(parts)
+    if place and (since := split.payload.get(MOVED_SINCE)) is not None:
+        return f"({place} OR age(xmin) <= age('{since}'::xid))"
+    if place and (since := split.payload.get(UNMOVED_SINCE)) is not None:
+        return f"{place} AND age(xmin) > age('{since}'::xid)"
+    return place
 
 
 def _resumable(hints: Hints, split: Split) -> bool:
