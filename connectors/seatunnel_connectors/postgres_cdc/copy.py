@@ -61,11 +61,8 @@ class CopyEnumerator(JdbcEnumerator):
         self._claim()
         placed = [self._placed(split) for split in splits]
         lost = [one for one, split in zip(placed, splits, strict=True) if one.generation != split.generation]
-        again = iter(renewed(lost, self._files(lost), self._keeper.oldest_hidden))
-        return [
-            next(again) if one.generation != split.generation else one
-            for one, split in zip(placed, splits, strict=True)
-        ]
+        again = {one.id: one for one in renewed(lost, self._files(lost), self._keeper.oldest_hidden)}
+        return [again.get(one.id, one) for one in placed]
 
     def snapshot(self) -> Plain:
         return {SLOT: self._copy.names.slot} if self._copy.names is not None else {}

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import socket
 import time
-from struct import Struct
 from typing import Any
 
+from seatunnel_connectors.jdbc.mysql.connection.packet_header import CHUNK_BYTES, FULL, HEADER_BYTES, LENGTH
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, DumpEndedError
 
-_CHUNK_BYTES = 1 << 18
-_HEADER_BYTES = 4
-_LENGTH = Struct("<I")
-"""Three bytes of length, and the packet's number."""
-_FULL = (1 << 24) - 1
-"""A packet of this size goes on in the next one."""
 EVENT, END, ERROR = 0x00, 0xFE, 0xFF
 _END_BYTES_MAX = 9
 
@@ -66,8 +60,8 @@ class PacketReader:
         """Append what has arrived; all of a packet that is larger than a chunk."""
         self._socket.settimeout(max(seconds, 0.001))
         try:
-            if need <= _CHUNK_BYTES:
-                chunk = self._socket.recv(_CHUNK_BYTES)
+            if need <= CHUNK_BYTES:
+                chunk = self._socket.recv(CHUNK_BYTES)
                 if not chunk:
                     raise ConnectionError("it was closed")
                 self._rest = self._rest + chunk if self._rest else chunk
@@ -97,18 +91,18 @@ class PacketReader:
         data = memoryview(self._rest)
         found: list[memoryview] = []
         at, size = 0, len(data)
-        need = _HEADER_BYTES
-        while size - at >= _HEADER_BYTES:
-            length = _LENGTH.unpack_from(data, at)[0] & _FULL
-            end = at + _HEADER_BYTES + length
+        need = HEADER_BYTES
+        while size - at >= HEADER_BYTES:
+            length = LENGTH.unpack_from(data, at)[0] & FULL
+            end = at + HEADER_BYTES + length
             if end > size:
                 need = end - size
                 break
-            if length > 1 and length != _FULL and data[at + _HEADER_BYTES] == EVENT and not self._parts:
-                found.append(data[at + _HEADER_BYTES + 1 : end])
+            if length > 1 and length != FULL and data[at + HEADER_BYTES] == EVENT and not self._parts:
+                found.append(data[at + HEADER_BYTES + 1 : end])
                 at = end
                 continue
-            self._packet(data[at + _HEADER_BYTES : end], found, goes_on=length == _FULL)
+            self._packet(data[at + HEADER_BYTES : end], found, goes_on=length == FULL)
             at = end
             if self.ended:
                 break

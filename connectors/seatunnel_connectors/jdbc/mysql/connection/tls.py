@@ -31,10 +31,6 @@ def refuses_tls(address: Address) -> bool:
     return given.get("usessl", "").lower() in _NO
 
 
-def verifies_identity(address: Address) -> bool:
-    return address.parameters.get("sslmode", "").lower() in ("verify_identity", "verify-full")
-
-
 def context_of(address: Address) -> ssl.SSLContext:
     """The settings of an encrypted connection. Raises FatalError if the authority's certificate cannot be read."""
     given = address.parameters
@@ -50,7 +46,7 @@ def context_of(address: Address) -> ssl.SSLContext:
             "correct sslCa in the url: it names a file in PEM format, which is the same on every machine",
         ) from error
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # a certificate that MySQL makes for itself does not pass it
-    context.check_hostname = verifies_identity(address)
+    context.check_hostname = mode in ("verify_identity", "verify-full")
     return context
 
 

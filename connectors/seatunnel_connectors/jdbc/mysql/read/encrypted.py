@@ -7,15 +7,16 @@ shown digits: both are selected as a DOUBLE of no such number, which it prints w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
 from seatunnel_connectors.jdbc.mysql.connection import tls
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.mysql.read.text_rows import cells_of, query_rows
-from seatunnel_connectors.jdbc.source.source import hints_of
+from seatunnel_connectors.jdbc.source.source import Hints
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import FatalError, Kind, SourceTable
+from seatunnel_py.api import FatalError, Kind, TableSchema
 
 BATCH_BYTES = 16 << 20
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
@@ -32,13 +33,13 @@ def is_needed(address: Address) -> bool:
     return _encrypted[address.identity]
 
 
-def columns_of(table: SourceTable) -> list[tuple[str, str]]:
-    """Names and expressions of the columns."""
-    types = [one.dtype.kind for one in table.schema.columns]
-    return [
-        (name, f"({expression} * 1e0)" if kind in _FLOATS else expression)
-        for (name, expression), kind in zip(hints_of(table).columns, types, strict=True)
-    ]
+def in_all_digits(hints: Hints, schema: TableSchema) -> Hints:
+    """The columns, floating-point numbers with all their digits."""
+    columns = tuple(
+        (name, f"({expression} * 1e0)" if column.dtype.kind in _FLOATS else expression)
+        for (name, expression), column in zip(hints.columns, schema.columns, strict=True)
+    )
+    return replace(hints, columns=columns)
 
 
 def batches(address: Address, sql: str, rows: int, schema: pa.Schema, what: str) -> Iterator[pa.RecordBatch]:

@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW, Snapshot
 from seatunnel_connectors.jdbc.mysql.connection import text_conversion, types
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, literal, quote, reading_url, sessions
 from seatunnel_connectors.jdbc.mysql.read import encrypted
-from seatunnel_connectors.jdbc.source.source import hints_of, range_of, rows_planned
+from seatunnel_connectors.jdbc.source.source import Hints, hints_of, range_of, rows_planned
 from seatunnel_connectors.jdbc.source.splits import Probe, as_plain
 from seatunnel_connectors.jdbc.target.set_aside import elements
 from seatunnel_connectors.jdbc.url import Address
@@ -33,17 +33,19 @@ def read(
     address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
 ) -> Iterator[Batch | Rejected]:
     hints = hints_of(table)
+    if encrypted.is_needed(address):
+        hints = encrypted.in_all_digits(hints, table.schema)
     what = f"reading table {table.schema.path}, split {split.id}"
     page = rows_within(PAGE_BYTES, PAGE_ROWS, table)
     if not hints.ordered or split.payload.get("nulls"):
-        for data in _query(address, _select(address, table, split, None, page), table, what):
+        for data in _query(address, _select(hints, split, None, page), table, what):
             yield from _elements(table, data, None, None, what, tolerant=tolerant)
         return
     key_at = table.schema.names.index(hints.key)
     begin = start
     while True:
         rows = 0
-        for data in _query(address, _select(address, table, split, begin, page), table, what):
+        for data in _query(address, _select(hints, split, begin, page), table, what):
             rows += data.num_rows
             end = Position({"after": as_plain(data.column(key_at)[-1].as_py())})
             yield from _elements(table, data, begin, end, what, tolerant=tolerant)
@@ -60,16 +62,14 @@ def rows_within(size: int, most: int, table: SourceTable) -> int:
     return max(1, min(most, size * rows // table.bytes))
 
 
-def _select(address: Address, table: SourceTable, split: Split, after: Position | None, page: int) -> str:
-    hints = hints_of(table)
+def _select(hints: Hints, split: Split, after: Position | None, page: int) -> str:
     conditions = [f"({hints.where}\n)"] if hints.where else []
     key = quote(hints.key) if hints.key else ""
     if condition := range_of(split).condition(key, literal):
         conditions.append(condition)
     if after is not None:
         conditions.append(f"{key} > {literal(str(after.value['after']))}")
-    chosen = encrypted.columns_of(table) if encrypted.is_needed(address) else hints.columns
-    columns = ", ".join(types.selected(expression, name) for name, expression in chosen)
+    columns = ", ".join(types.selected(expression, name) for name, expression in hints.columns)
     sql = f"SELECT {columns} FROM {hints.relation}"
     if conditions:
         sql += " WHERE " + " AND ".join(conditions)

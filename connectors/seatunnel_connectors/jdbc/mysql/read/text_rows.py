@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any
 
 import numpy as np
 import pymysql
 from pymysql.protocol import MysqlPacket
 
+from seatunnel_connectors.jdbc.mysql.connection.packet_header import CHUNK_BYTES, FULL, HEADER_BYTES, LENGTH
 from seatunnel_connectors.jdbc.mysql.read.cells import CellBlock, Ints, RowCells
 from seatunnel_py.api import FatalError
 
-_CHUNK_BYTES = 1 << 18
-_HEADER_BYTES = 4
-_LENGTH = Struct("<I")
-"""Three bytes of length, and the packet's number."""
-_FULL = (1 << 24) - 1
-"""A packet of this size goes on in the next one."""
 _NULL, _TWO, _THREE, _EIGHT, _ERROR = 0xFB, 0xFC, 0xFD, 0xFE, 0xFF
 """First bytes of a column other than a short length: a null, and two, three or eight bytes of length. 0xFF begins a
 packet with an error."""
@@ -52,13 +46,13 @@ def query_rows(db: Any, sql: str, rows: int, size: int) -> Iterator[TextRows]:
 
 def _blocks(db: Any, rows: int, size: int) -> Iterator[TextRows]:
     data, ends = bytearray(), list[int]()
-    rest, need, goes_on = b"", _HEADER_BYTES, False
+    rest, need, goes_on = b"", HEADER_BYTES, False
     while True:
         rest += _received(db, need)
         at = 0
-        while len(rest) - at >= _HEADER_BYTES:
-            begin = at + _HEADER_BYTES
-            end = begin + (_LENGTH.unpack_from(rest, at)[0] & _FULL)
+        while len(rest) - at >= HEADER_BYTES:
+            begin = at + HEADER_BYTES
+            end = begin + (LENGTH.unpack_from(rest, at)[0] & FULL)
             if end > len(rest):
                 break
             if not goes_on and _is_last(rest, begin, end):
@@ -67,7 +61,7 @@ def _blocks(db: Any, rows: int, size: int) -> Iterator[TextRows]:
                 _end(db, rest[begin:end])
                 return
             data += rest[begin:end]
-            goes_on = end - begin == _FULL
+            goes_on = end - begin == FULL
             at = end
             if not goes_on:
                 ends.append(len(data))
@@ -75,7 +69,7 @@ def _blocks(db: Any, rows: int, size: int) -> Iterator[TextRows]:
                 yield TextRows(bytes(data), np.array(ends, np.int64))
                 data, ends = bytearray(), []
         rest = rest[at:]
-        need = _HEADER_BYTES if len(rest) < _HEADER_BYTES else end - at - len(rest)
+        need = HEADER_BYTES if len(rest) < HEADER_BYTES else end - at - len(rest)
 
 
 def _is_last(data: bytes, begin: int, end: int) -> bool:
@@ -86,7 +80,7 @@ def _is_last(data: bytes, begin: int, end: int) -> bool:
 
 def _received(db: Any, need: int) -> bytes:
     """Receive a chunk, or all of a packet that is larger."""
-    found: bytes = db._rfile.read(need) if need > _CHUNK_BYTES else db._rfile.read1(_CHUNK_BYTES)
+    found: bytes = db._rfile.read(need) if need > CHUNK_BYTES else db._rfile.read1(CHUNK_BYTES)
     if not found:
         raise pymysql.err.OperationalError(_SERVER_LOST, "Lost connection to MySQL server during query")
     return found

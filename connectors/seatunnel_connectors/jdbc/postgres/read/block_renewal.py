@@ -36,19 +36,16 @@ def by_blocks(split: Split) -> bool:
 
 
 def renewed(splits: Sequence[Split], files: Mapping[TablePath, TableFile], hidden: int) -> list[Split]:
-    """The splits under the present snapshot, in their order. ``files`` are those of their tables now; ``hidden`` is the
-    oldest transaction that the snapshot does not show."""
-    groups: dict[TablePath, list[int]] = defaultdict(list)
-    for at, split in enumerate(splits):
-        if by_blocks(split) and HIDDEN in split.payload:
-            groups[split.table].append(at)
-    found = list(splits)
-    for table, places in groups.items():
-        file, group = files.get(table), [splits[at] for at in places]
+    """Those of the splits that are divided by blocks, under the present snapshot. ``files`` are those of their tables
+    now; ``hidden`` is the oldest transaction that the snapshot does not show."""
+    groups: dict[TablePath, list[Split]] = defaultdict(list)
+    for split in filter(by_blocks, splits):
+        groups[split.table].append(split)
+    found: list[Split] = []
+    for table, group in groups.items():
+        file = files.get(table)
         is_rewritten = file is not None and any(one.payload.get(FILE, file.number) != file.number for one in group)
-        again = _divided(group, file, hidden) if file is not None and is_rewritten else _with_moved(group)
-        for at, split in zip(places, again, strict=True):
-            found[at] = split
+        found += _divided(group, file, hidden) if file is not None and is_rewritten else _with_moved(group)
     return found
 
 
